@@ -91,25 +91,21 @@ Result<std::vector<Detection>> decode_blazeface(Tensors tensors, const DecodeOpt
   const std::size_t width = options.input_width, height = options.input_height;
   if (anchors_of(width, height) != count)
     return unusable(kBlazeface, tensors,
-                    "an input of " + std::to_string(width) + "x" + std::to_string(height) +
-                        " has " + std::to_string(anchors_of(width, height)) + " anchors");
+                    input_text(options) + " has " + std::to_string(anchors_of(width, height)) +
+                        " anchors");
   if (form.scores == ScoreForm::Unknown) {
     Range range;
-    range.add(scores.values);
-    settle_scores(range, scores.step, form);
+    range.add(scores);
+    settle_scores(range, form);
   }
-  const bool logits = form.scores == ScoreForm::Logits;
-  const float least = logits ? least_logit(options.threshold) : options.threshold;
+  const ScoreReader reader(form, options);
   const std::vector<KeyPoint> anchors = anchor_centres(width, height);
   std::vector<Detection> found;
   for (std::size_t i = 0; i < count; i++) {
-    const float value = scores.values[i];
-    if (!(value >= least))
+    const auto score = reader.read(scores.values[i]);
+    if (!score)
       continue;
-    const float score = logits ? sigmoid(value) : std::min(value, 1.0F);
-    if (!(score >= options.threshold))
-      continue;
-    Detection face = face_at(rows.subspan(i * kNumbers, kNumbers), anchors[i], score);
+    Detection face = face_at(rows.subspan(i * kNumbers, kNumbers), anchors[i], *score);
     if (is_real(face))
       found.push_back(std::move(face));
   }

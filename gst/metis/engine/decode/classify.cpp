@@ -15,17 +15,14 @@ namespace {
 Result<std::vector<Detection>> decode_classify(Tensors tensors, const DecodeOptions &options,
                                                OutputForm &form)
 {
-  const auto count_above_1 = [](const std::vector<std::size_t> &dims) {
-    return std::count_if(dims.begin(), dims.end(), [](std::size_t dim) { return dim > 1; });
-  };
-  if (tensors.size() != 1 || !is_whole(tensors[0]) || count_above_1(tensors[0].dims) != 1)
-    return unusable(classify_decoder.word, tensors, "it needs one tensor with a number per class");
-  if (options.input_width == 0 || options.input_height == 0)
-    return unusable(classify_decoder.word, tensors, "the size of the model's input is not known");
-  const std::span<const float> values = tensors[0].values;
+  const auto list =
+      one_list(classify_decoder, tensors, options, "it needs one tensor with a number per class");
+  if (!list)
+    return list.error();
+  const std::span<const float> values = *list;
   Range range;
-  range.add(values);
-  settle_scores(range, tensors[0].step, form);
+  range.add(tensors[0]);
+  settle_scores(range, form);
   const bool logits = form.scores == ScoreForm::Logits;
   double sum = 0; // of softmax; without the largest logit exp() would overflow
   for (std::size_t i = 0; logits && i < values.size(); i++)
@@ -40,13 +37,7 @@ Result<std::vector<Detection>> decode_classify(Tensors tensors, const DecodeOpti
                : std::min(values[i], 1.0F);
     if (!(score >= options.threshold))
       continue;
-    found.push_back({0,
-                     0,
-                     static_cast<float>(options.input_width),
-                     static_cast<float>(options.input_height),
-                     score,
-                     static_cast<std::uint32_t>(i),
-                     {}});
+    found.push_back(whole_input(options, score, static_cast<std::uint32_t>(i)));
   }
   return best_of(std::move(found), 1.0F, options.max_detections);
 }

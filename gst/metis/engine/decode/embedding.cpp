@@ -16,21 +16,17 @@ namespace {
 Result<std::vector<Detection>> decode_embedding(Tensors tensors, const DecodeOptions &options,
                                                 OutputForm &)
 {
-  const auto is_above_1 = [](std::size_t dim) { return dim > 1; };
-  if (tensors.size() != 1 || !is_whole(tensors[0]) ||
-      std::count_if(tensors[0].dims.begin(), tensors[0].dims.end(), is_above_1) != 1)
-    return unusable(embedding_decoder.word, tensors, "it needs one tensor with a list of numbers");
-  if (options.input_width == 0 || options.input_height == 0)
-    return unusable(embedding_decoder.word, tensors, "the size of the model's input is not known");
+  const auto list =
+      one_list(embedding_decoder, tensors, options, "it needs one tensor with a list of numbers");
+  if (!list)
+    return list.error();
   double squares = 0;
-  for (const float value : tensors[0].values)
+  for (const float value : *list)
     squares += static_cast<double>(value) * value;
   if (!std::isfinite(squares) || !(squares > 0)) // no direction
     return std::vector<Detection>();
-  Detection whole{
-      0, 0, static_cast<float>(options.input_width), static_cast<float>(options.input_height), 1,
-      0, {}};
-  for (const float value : tensors[0].values)
+  Detection whole = whole_input(options, 1, 0);
+  for (const float value : *list)
     whole.embedding.push_back(static_cast<float>(value / std::sqrt(squares)));
   std::vector<Detection> found;
   found.push_back(std::move(whole));

@@ -34,7 +34,8 @@ Result<std::vector<Detection>> decode_fastestdet(Tensors tensors, const DecodeOp
     Range range;
     range.add(values.first(cells));
     range.add(values.subspan(kFastestClass * cells));
-    const auto checked = check_probabilities(fastestdet_decoder, tensors, range, tensors[0].step);
+    range.step = tensors[0].step;
+    const auto checked = check_probabilities(fastestdet_decoder, tensors, range);
     if (!checked)
       return checked.error();
   }

@@ -84,19 +84,13 @@ float rotated_overlap(const Detection &a, const Detection &b)
 Result<std::vector<Detection>> decode_obb(Tensors tensors, const DecodeOptions &options,
                                           OutputForm &form)
 {
-  const auto table = tensors.size() == 1 ? as_table(tensors[0], Order::ColumnsFirst) : std::nullopt;
+  const auto table = only_table(tensors, Order::ColumnsFirst);
   if (!table || table->columns < kLeastColumns || table->boxes < table->columns)
     return unusable(obb_decoder.word, tensors,
                     "it needs one tensor of (5 + classes) x boxes, with more boxes than rows");
   const std::size_t classes = table->columns - 5, angle_column = table->columns - 1;
-  if (!form.settled) {
-    Range range;
-    range.add(table->values.subspan(4 * table->boxes, classes * table->boxes));
-    for (const auto &checked : {check_probabilities(obb_decoder, tensors, range, tensors[0].step),
-                                check_pixels(obb_decoder, tensors, form, *table)})
-      if (!checked)
-        return checked.error();
-  }
+  if (const auto checked = check_table(obb_decoder, tensors, form, *table, 4, classes); !checked)
+    return checked.error();
   const auto reader =
       box_reader(obb_decoder, tensors, options, form, BoxForm::Cxcywh, BoxUnit::Pixels);
   if (!reader)
@@ -108,8 +102,7 @@ Result<std::vector<Detection>> decode_obb(Tensors tensors, const DecodeOptions &
     if (!best)
       continue;
     const Detection upright =
-        reader->read({table->at(i, 0), table->at(i, 1), table->at(i, 2), table->at(i, 3)},
-                     std::min(best->value, 1.0F), best->label);
+        reader->read(table->four(i), std::min(best->value, 1.0F), best->label);
     if (!is_real(upright))
       continue;
     Detection object =

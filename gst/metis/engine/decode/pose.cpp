@@ -17,29 +17,21 @@ constexpr std::size_t kPersonPoints = 17; // of COCO
 // recognised, because other numbers are as likely classes of YOLOv8.
 bool fits_pose(Tensors tensors, const DecodeOptions &)
 {
-  if (tensors.size() != 1)
-    return false;
-  const auto table = as_table(tensors[0], Order::ColumnsFirst);
+  const auto table = only_table(tensors, Order::ColumnsFirst);
   return table && table->columns == kPosePoint + 3 * kPersonPoints && table->boxes > table->columns;
 }
 
 Result<std::vector<Detection>> decode_pose(Tensors tensors, const DecodeOptions &options,
                                            OutputForm &form)
 {
-  const auto table = tensors.size() == 1 ? as_table(tensors[0], Order::ColumnsFirst) : std::nullopt;
+  const auto table = only_table(tensors, Order::ColumnsFirst);
   if (!table || table->columns <= kPosePoint || (table->columns - kPosePoint) % 3 != 0 ||
       table->boxes < table->columns)
     return unusable(
         pose_decoder.word, tensors,
         "it needs one tensor of (5 + 3 x key points) x boxes, with more boxes than rows");
-  if (!form.settled) {
-    Range range;
-    range.add(table->values.subspan(4 * table->boxes, table->boxes));
-    for (const auto &checked : {check_probabilities(pose_decoder, tensors, range, tensors[0].step),
-                                check_pixels(pose_decoder, tensors, form, *table)})
-      if (!checked)
-        return checked.error();
-  }
+  if (const auto checked = check_table(pose_decoder, tensors, form, *table, 4, 1); !checked)
+    return checked.error();
   const auto reader =
       box_reader(pose_decoder, tensors, options, form, BoxForm::Cxcywh, BoxUnit::Pixels);
   if (!reader)
@@ -49,9 +41,7 @@ Result<std::vector<Detection>> decode_pose(Tensors tensors, const DecodeOptions 
     const float score = table->at(i, 4);
     if (!(score >= options.threshold))
       continue;
-    Detection person =
-        reader->read({table->at(i, 0), table->at(i, 1), table->at(i, 2), table->at(i, 3)},
-                     std::min(score, 1.0F), 0);
+    Detection person = reader->read(table->four(i), std::min(score, 1.0F), 0);
     if (!is_real(person))
       continue;
     for (std::size_t column = kPosePoint; column < table->columns; column += 3)

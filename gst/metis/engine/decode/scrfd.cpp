@@ -10,76 +10,33 @@ extern const Decoder scrfd_decoder;
 
 namespace {
 
-constexpr std::size_t kScrfdPoints = 5;
-
-// The tensors of one stride: rows for each cell, and within a cell for each anchor.
-struct ScrfdGrid {
-  const TensorValues *scores = nullptr;
-  const TensorValues *boxes = nullptr;
-  const TensorValues *points = nullptr;
-};
-
-struct ScrfdModel {
-  std::vector<ScrfdGrid> grids; // of the strides 8, 16, 32 and so on
-  std::size_t anchors = 0;      // in a cell, all in its upper left corner
-};
-
 // Scores (rows x 1), boxes (rows x 4) and, of models with key points, points (rows x 10): for three
-// strides with two anchors in a cell, or for five strides with one.
-std::optional<ScrfdModel> scrfd_model(Tensors tensors, const DecodeOptions &options)
+// strides with two anchors in a cell, all in its upper left corner, or for five strides with one.
+std::size_t scrfd_anchors(Tensors tensors)
 {
-  ScrfdModel model;
-  switch (tensors.size()) {
-  case 6:
-  case 9:
-    model = {std::vector<ScrfdGrid>(3), 2};
-    break;
-  case 10:
-  case 15:
-    model = {std::vector<ScrfdGrid>(5), 1};
-    break;
-  default:
-    return std::nullopt;
-  }
-  for (const TensorValues &tensor : tensors) {
-    const auto table = as_table(tensor, Order::BoxesFirst);
-    bool taken = false;
-    for (std::size_t i = 0; table && !taken && i < model.grids.size(); i++) {
-      const std::size_t cells = (std::size_t{options.input_width} >> (3 + i)) *
-                                (std::size_t{options.input_height} >> (3 + i));
-      ScrfdGrid &grid = model.grids[i];
-      const TensorValues **place = table->columns == 1                  ? &grid.scores
-                                   : table->columns == 4                ? &grid.boxes
-                                   : table->columns == 2 * kScrfdPoints ? &grid.points
-                                                                        : nullptr;
-      if (!place || *place || table->boxes != cells * model.anchors)
-        continue;
-      *place = &tensor;
-      taken = true;
-    }
-    if (!taken)
-      return std::nullopt;
-  }
-  const bool with_points = tensors.size() == 3 * model.grids.size();
-  for (const ScrfdGrid &grid : model.grids)
-    if (!grid.scores || !grid.boxes || (grid.points != nullptr) != with_points)
-      return std::nullopt;
-  return model;
+  return tensors.size() == 6 || tensors.size() == 9 ? 2 : 1;
+}
+
+std::optional<std::vector<FaceGrid>> scrfd_grids(Tensors tensors, const DecodeOptions &options)
+{
+  const std::size_t anchors = scrfd_anchors(tensors);
+  return face_grids(tensors, options, anchors == 2 ? 3 : 5, anchors, 1);
 }
 
 bool fits_scrfd(Tensors tensors, const DecodeOptions &options)
 {
-  return scrfd_model(tensors, options).has_value();
+  return scrfd_grids(tensors, options).has_value();
 }
 
 // A box is four distances from the anchor, a key point an offset from it, both in strides.
-void decode_scrfd_grid(const ScrfdGrid &grid, std::size_t anchors, std::size_t stride,
-                       const DecodeOptions &options, std::vector<Detection> &found)
+void decode_scrfd_grid(const FaceGrid &grid, std::size_t anchors, const DecodeOptions &options,
+                       std::vector<Detection> &found)
 {
-  const auto pixels = static_cast<float>(stride);
-  const std::size_t width = options.input_width / stride;
-  for (std::size_t i = 0; i < grid.scores->values.size(); i++) {
-    const float score = grid.scores->values[i];
+  const auto pixels = static_cast<float>(grid.stride);
+  const std::size_t width = options.input_width / grid.stride;
+  const std::span<const float> scores = grid.scores[0]->values;
+  for (std::size_t i = 0; i < scores.size(); i++) {
+    const float score = scores[i];
     if (!(score >= options.threshold))
       continue;
     const std::size_t cell = i / anchors;
@@ -94,11 +51,8 @@ void decode_scrfd_grid(const ScrfdGrid &grid, std::size_t anchors, std::size_t s
                    {}};
     if (!is_real(face))
       continue;
-    for (std::size_t point = 0; grid.points && point < kScrfdPoints; point++) {
-      const std::span<const float> at =
-          grid.points->values.subspan(2 * (kScrfdPoints * i + point), 2);
-      face.key_points.push_back({(x + at[0]) * pixels, (y + at[1]) * pixels});
-    }
+    for (std::size_t point = 0; grid.points && point < kFacePoints; point++)
+      face.key_points.push_back(grid.point(i, point, x, y));
     found.push_back(std::move(face));
   }
 }
@@ -106,27 +60,19 @@ void decode_scrfd_grid(const ScrfdGrid &grid, std::size_t anchors, std::size_t s
 Result<std::vector<Detection>> decode_scrfd(Tensors tensors, const DecodeOptions &options,
                                             OutputForm &form)
 {
-  const auto model = scrfd_model(tensors, options);
-  if (!model)
+  const auto grids = scrfd_grids(tensors, options);
+  if (!grids)
     return unusable(scrfd_decoder.word, tensors,
                     "it needs tensors of rows x 1, rows x 4 and maybe rows x 10 for each of the "
-                    "strides 8, 16 and 32 with two rows in a cell, or 8 to 128 with one, of an "
-                    "input of " +
-                        std::to_string(options.input_width) + "x" +
-                        std::to_string(options.input_height));
-  if (!form.settled) {
-    Range range;
-    float step = 0;
-    for (const ScrfdGrid &grid : model->grids) {
-      range.add(grid.scores->values);
-      step = std::max(step, grid.scores->step);
-    }
-    if (const auto checked = check_probabilities(scrfd_decoder, tensors, range, step); !checked)
+                    "strides 8, 16 and 32 with two rows in a cell, or 8 to 128 with one, of " +
+                        input_text(options));
+  if (!form.settled)
+    if (const auto checked = check_probabilities(scrfd_decoder, tensors, range_of(*grids));
+        !checked)
       return checked.error();
-  }
   std::vector<Detection> found;
-  for (std::size_t i = 0; i < model->grids.size(); i++)
-    decode_scrfd_grid(model->grids[i], model->anchors, std::size_t{8} << i, options, found);
+  for (const FaceGrid &grid : *grids)
+    decode_scrfd_grid(grid, scrfd_anchors(tensors), options, found);
   return best_of(std::move(found), options.iou_threshold, options.max_detections);
 }
 

@@ -10,35 +10,20 @@ extern const Decoder segment_decoder;
 
 namespace {
 
-// Masks that all masks of a frame are sums of.
-struct Prototypes {
-  std::span<const float> values;
-  std::size_t channels = 0, width = 0, height = 0;
-  bool channels_last = false;
-
-  [[nodiscard]] float at(std::size_t channel, std::size_t x, std::size_t y) const
-  {
-    return values[channels_last ? (y * width + x) * channels + channel
-                                : (channel * height + y) * width + x];
-  }
-};
-
 struct SegmentTensors {
   BoxTable table;
-  Prototypes prototypes;
-  float step = 0; // of the table
+  GridTensor prototypes; // masks that all masks of a frame are sums of
 
   [[nodiscard]] std::size_t classes() const { return table.columns - 4 - prototypes.channels; }
 };
 
-std::optional<Prototypes> as_prototypes(const TensorValues &tensor)
+std::optional<GridTensor> as_prototypes(const TensorValues &tensor)
 {
   const auto dims = trimmed(tensor.dims, 3);
   // a column of scores is no map
   if (dims.size() != 3 || !is_whole(tensor) || *std::min_element(dims.begin(), dims.end()) < 2)
     return std::nullopt;
-  return dims[0] <= dims[2] ? Prototypes{tensor.values, dims[0], dims[2], dims[1], false}
-                            : Prototypes{tensor.values, dims[2], dims[1], dims[0], true};
+  return as_grid(tensor, dims[0] > dims[2]);
 }
 
 std::optional<SegmentTensors> segment_tensors(Tensors tensors)
@@ -50,7 +35,7 @@ std::optional<SegmentTensors> segment_tensors(Tensors tensors)
     const auto prototypes = as_prototypes(tensors[1 - first]);
     if (table && prototypes && table->boxes > table->columns &&
         table->columns > 4 + prototypes->channels)
-      return SegmentTensors{*table, *prototypes, tensors[first].step};
+      return SegmentTensors{*table, *prototypes};
   }
   return std::nullopt;
 }
@@ -64,7 +49,7 @@ bool fits_segment(Tensors tensors, const DecodeOptions &)
 Mask mask_of(const Detection &object, std::size_t row, const SegmentTensors &model,
              const DecodeOptions &options)
 {
-  const Prototypes &prototypes = model.prototypes;
+  const GridTensor &prototypes = model.prototypes;
   const float cell_x =
       static_cast<float>(options.input_width) / static_cast<float>(prototypes.width);
   const float cell_y =
@@ -91,7 +76,7 @@ Mask mask_of(const Detection &object, std::size_t row, const SegmentTensors &mod
     for (std::size_t x = left; x < right; x++) {
       float logit = 0;
       for (std::size_t i = 0; i < prototypes.channels; i++)
-        logit += model.table.at(row, first + i) * prototypes.at(i, x, y);
+        logit += model.table.at(row, first + i) * prototypes.at(x, y, i);
       const float value = std::isnan(logit) ? 0 : sigmoid(logit);
       mask.values.push_back(static_cast<std::uint8_t>(std::lround(value * 255)));
     }
@@ -108,17 +93,12 @@ Result<std::vector<Detection>> decode_segment(Tensors tensors, const DecodeOptio
     return unusable(segment_decoder.word, tensors,
                     "it needs prototypes of coefficients x height x width, and a tensor of (4 + "
                     "classes + coefficients) x boxes with more boxes than rows");
-  if (options.input_width == 0 || options.input_height == 0)
-    return unusable(segment_decoder.word, tensors, "the size of the model's input is not known");
   const BoxTable &table = model->table;
-  if (!form.settled) {
-    Range range;
-    range.add(table.values.subspan(4 * table.boxes, model->classes() * table.boxes));
-    for (const auto &checked : {check_probabilities(segment_decoder, tensors, range, model->step),
-                                check_pixels(segment_decoder, tensors, form, table)})
-      if (!checked)
-        return checked.error();
-  }
+  for (const auto &checked :
+       {need_input_size(segment_decoder, tensors, options),
+        check_table(segment_decoder, tensors, form, table, 4, model->classes())})
+    if (!checked)
+      return checked.error();
   const auto reader =
       box_reader(segment_decoder, tensors, options, form, BoxForm::Cxcywh, BoxUnit::Pixels);
   if (!reader)
@@ -129,9 +109,7 @@ Result<std::vector<Detection>> decode_segment(Tensors tensors, const DecodeOptio
                                  [&](std::size_t c) { return table.at(i, 4 + c); });
     if (!best)
       continue;
-    Detection object =
-        reader->read({table.at(i, 0), table.at(i, 1), table.at(i, 2), table.at(i, 3)},
-                     std::min(best->value, 1.0F), best->label);
+    Detection object = reader->read(table.four(i), std::min(best->value, 1.0F), best->label);
     object.row = i;
     if (is_real(object))
       found.push_back(std::move(object));

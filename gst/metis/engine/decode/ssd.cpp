@@ -12,7 +12,6 @@ extern const Decoder ssd_decoder;
 namespace {
 
 constexpr const char *kSsd = "ssd";
-constexpr float kMostLabels = 1e6F; // a larger value is no class
 
 struct Parts {
   const TensorValues *boxes = nullptr;
@@ -92,12 +91,12 @@ Result<std::vector<Detection>> decode_ssd(Tensors tensors, const DecodeOptions &
     return count.error();
   std::vector<Detection> found;
   for (std::size_t i = 0; i < *count; i++) {
-    const float score = parts->scores->values[i], label = parts->classes->values[i];
-    if (!(score >= options.threshold) || !(label >= 0 && label < kMostLabels))
+    const float score = parts->scores->values[i];
+    const auto label = label_of(parts->classes->values[i]);
+    if (!(score >= options.threshold) || !label)
       continue;
     const std::span<const float> box = parts->boxes->values.subspan(i * 4, 4);
-    Detection object =
-        reader->read({box[0], box[1], box[2], box[3]}, score, static_cast<std::uint32_t>(label));
+    Detection object = reader->read({box[0], box[1], box[2], box[3]}, score, *label);
     if (is_real(object))
       found.push_back(std::move(object));
   }

@@ -13,24 +13,9 @@ namespace {
 constexpr std::array<PriorStride, 4> kUltraStrides{
     {{8, {10, 16, 24}}, {16, {32, 48, 0}}, {32, {64, 96, 0}}, {64, {128, 192, 256}}}};
 
-struct UltraTables {
-  BoxTable boxes, scores;
-  float step = 0; // of the scores
-};
-
-std::optional<UltraTables> ultraface_tables(Tensors tensors)
+std::optional<FaceTables> ultraface_tables(Tensors tensors)
 {
-  if (tensors.size() != 2)
-    return std::nullopt;
-  const auto first = as_table(tensors[0], Order::BoxesFirst);
-  const auto second = as_table(tensors[1], Order::BoxesFirst);
-  if (!first || !second || first->boxes != second->boxes)
-    return std::nullopt;
-  if (first->columns == 4 && second->columns == 2)
-    return UltraTables{*first, *second, tensors[1].step};
-  if (first->columns == 2 && second->columns == 4)
-    return UltraTables{*second, *first, tensors[0].step};
-  return std::nullopt;
+  return tensors.size() == 2 ? face_tables(tensors) : std::nullopt;
 }
 
 // Scores N x 2 of background and face, and boxes N x 4: x1, y1, x2, y2 as parts of the input; or,
@@ -74,14 +59,10 @@ Result<std::vector<Detection>> decode_ultraface(Tensors tensors, const DecodeOpt
   const BoxTable &boxes = tables->boxes;
   if (offsets && priors.size() != boxes.boxes)
     return unusable(ultraface_decoder.word, tensors,
-                    "an input of " + std::to_string(options.input_width) + "x" +
-                        std::to_string(options.input_height) + " has " +
-                        std::to_string(priors.size()) + " priors");
+                    input_text(options) + " has " + std::to_string(priors.size()) + " priors");
   if (!form.settled) {
-    Range range;
-    range.add(tables->scores.values);
     for (const auto &checked :
-         {check_probabilities(ultraface_decoder, tensors, range, tables->step),
+         {check_probabilities(ultraface_decoder, tensors, range_of(tables->scores, 0, 2)),
           offsets ? Result<void>() : check_corners(tensors, boxes)})
       if (!checked)
         return checked.error();
@@ -91,9 +72,8 @@ Result<std::vector<Detection>> decode_ultraface(Tensors tensors, const DecodeOpt
     const float score = tables->scores.at(i, 1);
     if (!(score >= options.threshold))
       continue;
-    const std::array<float, 4> box{boxes.at(i, 0), boxes.at(i, 1), boxes.at(i, 2), boxes.at(i, 3)};
-    Detection face =
-        offsets ? priors[i].box(box, score) : reader->read(box, std::min(score, 1.0F), 0);
+    Detection face = offsets ? priors[i].box(boxes.four(i), score)
+                             : reader->read(boxes.four(i), std::min(score, 1.0F), 0);
     if (is_real(face))
       found.push_back(std::move(face));
   }

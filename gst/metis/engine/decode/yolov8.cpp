@@ -17,33 +17,10 @@ constexpr const char *kYolov8 = "yolov8";
 constexpr std::size_t kBins = 16;               // for one distance
 constexpr std::size_t kBoxChannels = 4 * kBins; // left, up, right, down
 
-// A tensor over a grid of cells, in either order of dimensions.
-struct GridTensor {
-  std::span<const float> values;
-  float step = 0;
-  std::size_t width = 0, height = 0, channels = 0;
-  bool channels_last = true;
-
-  [[nodiscard]] float at(std::size_t x, std::size_t y, std::size_t channel) const
-  {
-    return values[channels_last ? (y * width + x) * channels + channel
-                                : (channel * height + y) * width + x];
-  }
-};
-
 struct YoloGrid {
   GridTensor boxes;
   GridTensor classes;
 };
-
-std::optional<GridTensor> as_grid(const TensorValues &tensor, bool channels_last)
-{
-  const auto dims = trimmed(tensor.dims, 3);
-  if (dims.size() != 3)
-    return std::nullopt;
-  return channels_last ? GridTensor{tensor.values, tensor.step, dims[1], dims[0], dims[2], true}
-                       : GridTensor{tensor.values, tensor.step, dims[2], dims[1], dims[0], false};
-}
 
 std::optional<GridTensor> as_boxes(const TensorValues &tensor)
 {
@@ -109,32 +86,18 @@ Result<std::vector<Detection>> decode_one(Tensors tensors, const DecodeOptions &
       box_reader(yolov8_decoder, tensors, options, form, BoxForm::Cxcywh, BoxUnit::Pixels);
   if (!reader)
     return reader.error();
-  const bool logits = form.scores == ScoreForm::Logits;
   const std::size_t classes = table->columns - 4;
-  if (!form.settled) {
-    Range range;
-    for (std::size_t i = 0; i < table->boxes; i++)
-      for (std::size_t c = 0; c < classes; c++)
-        range.add(table->at(i, 4 + c));
-    for (const auto &checked :
-         {logits ? Result<void>()
-                 : check_probabilities(yolov8_decoder, tensors, range, tensors[0].step),
-          check_pixels(yolov8_decoder, tensors, form, *table)})
-      if (!checked)
-        return checked.error();
-  }
-  const float least = logits ? least_logit(options.threshold) : options.threshold;
+  if (const auto checked = check_table(yolov8_decoder, tensors, form, *table, 4, classes); !checked)
+    return checked.error();
+  const ScoreReader scores(form, options);
   std::vector<Detection> found;
   for (std::size_t i = 0; i < table->boxes; i++) {
     const auto best =
-        best_class(classes, least, [&](std::size_t c) { return table->at(i, 4 + c); });
-    if (!best)
+        best_class(classes, scores.least, [&](std::size_t c) { return table->at(i, 4 + c); });
+    const auto score = best ? scores.read(best->value) : std::nullopt;
+    if (!score)
       continue;
-    const float score = logits ? sigmoid(best->value) : std::min(best->value, 1.0F);
-    if (!(score >= options.threshold))
-      continue;
-    Detection object = reader->read(
-        {table->at(i, 0), table->at(i, 1), table->at(i, 2), table->at(i, 3)}, score, best->label);
+    Detection object = reader->read(table->four(i), *score, best->label);
     if (is_real(object))
       found.push_back(std::move(object));
   }
@@ -157,22 +120,19 @@ float distance(const GridTensor &boxes, std::size_t x, std::size_t y, std::size_
   return weighted / sum; // NaN if a bin is NaN
 }
 
-void decode_grid(const YoloGrid &grid, bool logits, const DecodeOptions &options,
+void decode_grid(const YoloGrid &grid, const ScoreReader &scores, const DecodeOptions &options,
                  std::vector<Detection> &found)
 {
   const float cell_x =
       static_cast<float>(options.input_width) / static_cast<float>(grid.boxes.width);
   const float cell_y =
       static_cast<float>(options.input_height) / static_cast<float>(grid.boxes.height);
-  const float least = logits ? least_logit(options.threshold) : options.threshold;
   for (std::size_t y = 0; y < grid.boxes.height; y++) {
     for (std::size_t x = 0; x < grid.boxes.width; x++) {
-      const auto best = best_class(grid.classes.channels, least,
+      const auto best = best_class(grid.classes.channels, scores.least,
                                    [&](std::size_t c) { return grid.classes.at(x, y, c); });
-      if (!best)
-        continue;
-      const float score = logits ? sigmoid(best->value) : std::min(best->value, 1.0F);
-      if (!(score >= options.threshold))
+      const auto score = best ? scores.read(best->value) : std::nullopt;
+      if (!score)
         continue;
       const float left = distance(grid.boxes, x, y, 0), up = distance(grid.boxes, x, y, 1);
       const float right = distance(grid.boxes, x, y, 2), down = distance(grid.boxes, x, y, 3);
@@ -180,7 +140,7 @@ void decode_grid(const YoloGrid &grid, bool logits, const DecodeOptions &options
                        (static_cast<float>(y) + 0.5F - up) * cell_y,
                        (left + right) * cell_x,
                        (up + down) * cell_y,
-                       score,
+                       *score,
                        best->label,
                        {}};
       if (is_real(object))
@@ -221,20 +181,19 @@ Result<std::vector<Detection>> decode_yolov8(Tensors tensors, const DecodeOption
   if (form.boxes != BoxForm::Unknown || form.unit != BoxUnit::Unknown)
     return unusable(kYolov8, tensors,
                     "boxes and box-unit are keys for one tensor, and tensors of strides have bins");
-  if (options.input_width == 0 || options.input_height == 0)
-    return unusable(kYolov8, tensors, "the size of the model's input is not known");
+  if (const auto known = need_input_size(yolov8_decoder, tensors, options); !known)
+    return known.error();
   if (form.scores == ScoreForm::Unknown) { // the model may contain the sigmoid
     Range range;
-    float step = 0;
     for (const YoloGrid &grid : *grids) {
       range.add(grid.classes.values);
-      step = std::max(step, grid.classes.step);
+      range.step = std::max(range.step, grid.classes.step);
     }
-    settle_scores(range, step, form);
+    settle_scores(range, form);
   }
   std::vector<Detection> found;
   for (const YoloGrid &grid : *grids)
-    decode_grid(grid, form.scores == ScoreForm::Logits, options, found);
+    decode_grid(grid, ScoreReader(form, options), options, found);
   return best_of(std::move(found), options.iou_threshold, options.max_detections);
 }
 

@@ -26,9 +26,7 @@ std::size_t yolox_strides(std::size_t cells, const DecodeOptions &options)
 // objectness and classes, which the model has made probabilities.
 bool fits_yolox(Tensors tensors, const DecodeOptions &options)
 {
-  if (tensors.size() != 1)
-    return false;
-  const auto table = as_table(tensors[0], Order::BoxesFirst);
+  const auto table = only_table(tensors, Order::BoxesFirst);
   return table && table->columns > kYoloxClass && yolox_strides(table->boxes, options) != 0;
 }
 
@@ -40,16 +38,8 @@ void decode_yolox_stride(const BoxTable &table, std::size_t row, std::size_t str
   const std::size_t width = options.input_width / stride, height = options.input_height / stride;
   for (std::size_t y = 0; y < height; y++) {
     for (std::size_t x = 0; x < width; x++, row++) {
-      const float objectness = table.at(row, 4);
-      if (!(objectness >= options.threshold) ||
-          !std::isfinite(objectness)) // the product is not more
-        continue;
-      const auto best = best_class(table.columns - kYoloxClass, options.threshold,
-                                   [&](std::size_t c) { return table.at(row, kYoloxClass + c); });
+      const auto best = best_of_row(table, row, options.threshold);
       if (!best)
-        continue;
-      const float score = std::min(objectness, 1.0F) * std::min(best->value, 1.0F);
-      if (!(score >= options.threshold))
         continue;
       const float box_width = std::exp(table.at(row, 2)) * pixels;
       const float box_height = std::exp(table.at(row, 3)) * pixels;
@@ -57,7 +47,7 @@ void decode_yolox_stride(const BoxTable &table, std::size_t row, std::size_t str
                        (table.at(row, 1) + static_cast<float>(y)) * pixels - box_height / 2,
                        box_width,
                        box_height,
-                       score,
+                       best->value,
                        best->label,
                        {}};
       if (is_real(object))
@@ -71,16 +61,13 @@ Result<std::vector<Detection>> decode_yolox(Tensors tensors, const DecodeOptions
 {
   if (!fits_yolox(tensors, options))
     return unusable(yolox_decoder.word, tensors,
-                    "it needs one tensor of cells x (5 + classes), and an input of " +
-                        std::to_string(options.input_width) + "x" +
-                        std::to_string(options.input_height) + " has " +
-                        std::to_string(cells_of(options, 3)) + " cells in strides of 8, 16 and 32");
-  const auto table = as_table(tensors[0], Order::BoxesFirst);
+                    "it needs one tensor of cells x (5 + classes), and " + input_text(options) +
+                        " has " + std::to_string(cells_of(options, 3)) +
+                        " cells in strides of 8, 16 and 32");
+  const auto table = only_table(tensors, Order::BoxesFirst);
   if (!form.settled) {
-    Range range;
-    for (std::size_t box = 0; box < table->boxes; box++)
-      range.add(table->values.subspan(box * table->columns + 4, table->columns - 4));
-    const auto checked = check_probabilities(yolox_decoder, tensors, range, tensors[0].step);
+    const Range scores = range_of(*table, 4, table->columns - 4);
+    const auto checked = check_probabilities(yolox_decoder, tensors, scores);
     if (!checked)
       return checked.error();
   }
