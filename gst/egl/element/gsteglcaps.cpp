@@ -10,6 +10,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/drm.h>
+#include <gst/drm/element/caps_features.hpp>
 #include <gst/drm/gstdrmcaps-strings.hpp>
 
 #include "gsteglformats.hpp"
@@ -22,9 +23,6 @@ using Way = UploadFormats::Way;
 
 // What a structure of the sink pad's caps says about memory.
 enum class FrameKind { DmaDrm, Implicit, Plain };
-
-// Overlays (subtitles) beside the frames change no memory, and go on with the textures.
-constexpr const char *kOverlays = GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION;
 
 // That memory, with overlays where the other part has them.
 FeaturesPtr features_like(const CapsPart &other, const char *memory)

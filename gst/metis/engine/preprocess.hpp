@@ -16,9 +16,9 @@
 //    are at the left luma sample of a pair, and half-way between two rows, as in H.264 and H.265.
 // 2. Bilinear value, with sample i = position / 128, the next sample, and w = position % 128 in
 //    each direction: S = sum of sample * weight * weight, weights w and 128 - w. Exact, 22 bits.
-// 3. YCbCr, and Y alone with Cb = Cr = 128: each is (S + 64) / 128, in 1/128 of a level. With Y' =
-// Y - 16 * 128
-//    (limited range) or Y, Cb' = Cb - 128 * 128, Cr' likewise, and M(a, b) = (a * b + 2^14) / 2^15:
+// 3. YCbCr, and Y alone with Cb = Cr = 128: each is (S + 64) / 128, in 1/128 of a level. With
+//    Y' = Y - 16 * 128 (limited range) or Y, Cb' = Cb - 128 * 128, Cr' likewise, and
+//    M(a, b) = (a * b + 2^14) / 2^15:
 //      R = (M(Y', ky) + M(Cr', krv) + 16) / 32
 //      G = (M(Y', ky) - M(Cb', kgu) - M(Cr', kgv) + 16) / 32
 //      B = (M(Y', ky) + M(Cb', kbu) + 16) / 32, each limited to 0 .. 255.

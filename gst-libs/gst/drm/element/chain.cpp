@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/gstdrm-guard-private.hpp>
@@ -155,6 +156,33 @@ bool is_explaining(const GstPtr<GstPad> &pad)
   return g_object_get_qdata(G_OBJECT(pad.get()), explaining()) != nullptr;
 }
 
+// An element upstream.
+struct Upstream {
+  const GstPtr<GstPad> &src; // on the way
+  GstElement *element;
+  const std::vector<GstPtr<GstPad>> &sinks;
+};
+
+// Asks `answer` about each element upstream, the nearest first, until it has a value. False if the
+// way ends, or goes on through several pads.
+template <typename Answer> bool find_upstream(GstPad *sink, Answer answer)
+{
+  GstPtr<GstPad> here = GstPtr<GstPad>::share(sink);
+  for (std::size_t left = kMostElements; left > 0; left--) {
+    const GstPtr<GstPad> pad = linked_pad(here.get());
+    const GstPtr<GstElement> element = element_of(pad);
+    if (!element)
+      return false;
+    const auto sinks = pads_of(element.get(), GST_PAD_SINK);
+    if (const std::optional<bool> found = answer(Upstream{pad, element.get(), sinks}))
+      return *found;
+    if (sinks.size() != 1)
+      return false;
+    here = sinks.front();
+  }
+  return false;
+}
+
 bool is_of_raw_video(const GstPtr<GstPad> &pad)
 {
   const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad.get()));
@@ -280,46 +308,29 @@ void mark_as_explaining(GstPad *pad)
 
 bool is_source_streaming_into(GstPad *sink)
 {
-  GstPtr<GstPad> here = GstPtr<GstPad>::share(sink);
-  for (std::size_t left = kMostElements; left > 0; left--) {
-    const GstPtr<GstPad> pad = linked_pad(here.get());
-    const GstPtr<GstElement> element = element_of(pad);
-    if (!element)
-      return false;
-    const auto sinks = pads_of(element.get(), GST_PAD_SINK);
-    if (sinks.empty())
-      return !is_explaining(pad) && runs_task_of(pad.get());
+  return find_upstream(sink, [](const Upstream &at) -> std::optional<bool> {
+    if (at.sinks.empty())
+      return !is_explaining(at.src) && runs_task_of(at.src.get());
     // A transform asks downstream as it is asked itself, and answers upstream by what it can make.
-    const bool passes_queries =
-        is_transparent(element.get()) || GST_IS_BASE_TRANSFORM(element.get());
-    if (!passes_queries || sinks.size() != 1 || is_explaining(sinks.front()))
+    const bool passes_queries = is_transparent(at.element) || GST_IS_BASE_TRANSFORM(at.element);
+    if (!passes_queries || is_explaining(at.sinks.front()))
       return false;
-    here = sinks.front();
-  }
-  return false;
+    return std::nullopt;
+  });
 }
 
 bool comes_through_filter_without_dma_drm(GstPad *sink)
 {
   if (gst_video_format_from_string("DMA_DRM") != GST_VIDEO_FORMAT_UNKNOWN)
     return false;
-  GstPtr<GstPad> here = GstPtr<GstPad>::share(sink);
-  for (std::size_t left = kMostElements; left > 0; left--) {
-    const GstPtr<GstPad> pad = linked_pad(here.get());
-    const GstPtr<GstElement> element = element_of(pad);
-    if (!element)
-      return false;
-    const auto sinks = pads_of(element.get(), GST_PAD_SINK);
-    const bool reads_caps =
-        GST_IS_VIDEO_FILTER(element.get()) ||
-        !(is_transparent(element.get()) || GST_IS_BASE_TRANSFORM(element.get()));
-    if (reads_caps)
-      return std::any_of(sinks.begin(), sinks.end(), is_of_raw_video) && !knows_dma_drm(pad);
-    if (sinks.size() != 1 || is_explaining(sinks.front()))
+  return find_upstream(sink, [](const Upstream &at) -> std::optional<bool> {
+    if (at.sinks.empty() || is_explaining(at.sinks.front()))
       return false; // an element of this set answers its own queries so
-    here = sinks.front();
-  }
-  return false;
+    if (!GST_IS_VIDEO_FILTER(at.element) &&
+        (is_transparent(at.element) || GST_IS_BASE_TRANSFORM(at.element)))
+      return std::nullopt;
+    return std::any_of(at.sinks.begin(), at.sinks.end(), is_of_raw_video) && !knows_dma_drm(at.src);
+  });
 }
 
 bool is_flushing(GstElement *element)
