@@ -77,6 +77,19 @@ GstStructure *row_alignment(guint stride_align)
                            G_TYPE_UINT, mask, nullptr);
 }
 
+// Without the textures that need no driver.
+GstPtr<GstCaps> frames_alone(GstPtr<GstCaps> caps)
+{
+  caps.reset(gst_caps_make_writable(caps.release()));
+  gst_caps_filter_and_map_in_place(
+      caps.get(),
+      [](GstCapsFeatures *features, GstStructure *, gpointer) noexcept -> gboolean {
+        return !gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_GL_MEMORY);
+      },
+      nullptr);
+  return caps;
+}
+
 std::string suggest_for_device(const GstCaps *sent, const GstCaps *taken, ImplicitModifier setting)
 {
   if (gst_caps_is_empty(taken))
@@ -851,7 +864,7 @@ Mismatch EglUploader::mismatch(const GstCaps *upstream)
   return describe_mismatch(
       {headline,
        {origin, "has", upstream},
-       {{side, "takes", upload_transform(GST_PAD_SRC, any.get(), *formats), false}}},
+       {{side, "takes", frames_alone(upload_transform(GST_PAD_SRC, any.get(), *formats)), false}}},
       [this](const GstCaps *sent, const GstCaps *taken) {
         return suggest_for_device(sent, taken, settings().implicit_modifier);
       });
