@@ -57,7 +57,7 @@ inline constexpr OddCaps kOddCaps[] = {
      "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0000000000000000, width=64, "
      "height=48"},
     {"implicit modifier", "video/x-raw(memory:DMABuf), format=NV12, width=64, height=48"},
-    {"other memory", "video/x-raw(memory:GLMemory), format=RGBA, width=64, height=48"},
+    {"other memory", "video/x-raw(memory:CUDAMemory), format=RGBA, width=64, height=48"},
     {"two features", "video/x-raw(memory:DMABuf, meta:GstVideoOverlayComposition), format=DMA_DRM, "
                      "drm-format=NV12, width=64, height=48"},
     {"rate 0/0", "video/x-raw, format=NV12, width=64, height=48, framerate=(string)x"},
