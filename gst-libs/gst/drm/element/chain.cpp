@@ -324,12 +324,12 @@ bool comes_through_filter_without_dma_drm(GstPad *sink)
   if (gst_video_format_from_string("DMA_DRM") != GST_VIDEO_FORMAT_UNKNOWN)
     return false;
   return find_upstream(sink, [](const Upstream &at) -> std::optional<bool> {
-    if (at.sinks.empty() || is_explaining(at.sinks.front()))
+    if (at.sinks.empty() || knows_dma_drm(at.src) || is_explaining(at.sinks.front()))
       return false; // an element of this set answers its own queries so
     if (!GST_IS_VIDEO_FILTER(at.element) &&
         (is_transparent(at.element) || GST_IS_BASE_TRANSFORM(at.element)))
       return std::nullopt;
-    return std::any_of(at.sinks.begin(), at.sinks.end(), is_of_raw_video) && !knows_dma_drm(at.src);
+    return std::any_of(at.sinks.begin(), at.sinks.end(), is_of_raw_video);
   });
 }
 
