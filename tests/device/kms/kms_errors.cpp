@@ -328,6 +328,30 @@ GST_START_TEST(test_refused_by_a_query)
 }
 GST_END_TEST
 
+namespace {
+
+// Those of GStreamer 1.22 pass DMA_DRM on in caps queries, and fail on such caps.
+constexpr const char *kFilters[] = {"videocrop left=32 top=8", "videobalance", "queue ! videoflip method=clockwise",
+                                    "overlaycomposition"};
+
+} // namespace
+
+GST_START_TEST(test_filters_before_the_sink)
+{
+  const std::string filter = kFilters[__i__];
+  g_print("# %s\n", filter.c_str());
+  const auto pipeline = GstPtr<GstElement>::adopt(gst_parse_launch(
+      ("videotestsrc num-buffers=3 ! dmabufupload ! " + filter + " ! kmsdmabufsink driver-name=vkms sync=false").c_str(),
+      nullptr));
+  const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline.get()));
+  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
+  const auto end = GstPtr<GstMessage>::adopt(gst_bus_timed_pop_filtered(
+      bus.get(), GST_CLOCK_TIME_NONE, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+  ck_assert_int_eq(GST_MESSAGE_TYPE(end.get()), GST_MESSAGE_EOS);
+  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+}
+GST_END_TEST
+
 // An application that asks, whatever it asks for, is told by the answer alone.
 GST_START_TEST(test_queries_that_are_no_failure)
 {
@@ -437,6 +461,7 @@ static Suite *kms_errors_suite(void)
   tcase_add_test(tc, test_descriptor_of_the_application);
   tcase_add_loop_test(tc, test_refused_caps, 0, G_N_ELEMENTS(kCapsRows));
   tcase_add_loop_test(tc, test_refused_by_a_query, 0, G_N_ELEMENTS(kFilterRows));
+  tcase_add_loop_test(tc, test_filters_before_the_sink, 0, G_N_ELEMENTS(kFilters));
   tcase_add_test(tc, test_queries_that_are_no_failure);
   add_buffer_error_cases(tc);
   tcase_add_test(tc, test_only_sizes_that_cover);

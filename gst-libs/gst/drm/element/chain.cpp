@@ -88,6 +88,52 @@ std::vector<GstPtr<GstPad>> pads_of(GstElement *element, GstPadDirection directi
   return pads;
 }
 
+GQuark explaining()
+{
+  static const GQuark quark = g_quark_from_static_string("gst-drm-explaining-pad");
+  return quark;
+}
+
+bool is_explaining(const GstPtr<GstPad> &pad)
+{
+  return g_object_get_qdata(G_OBJECT(pad.get()), explaining()) != nullptr;
+}
+
+bool is_of_raw_video(const GstPtr<GstPad> &pad)
+{
+  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad.get()));
+  for (guint i = 0; !gst_caps_is_any(caps.get()) && i < gst_caps_get_size(caps.get()); i++)
+    if (gst_structure_has_name(gst_caps_get_structure(caps.get(), i), "video/x-raw"))
+      return true;
+  return false;
+}
+
+// Whether the template names the format: elements that vendors have taught it do.
+bool knows_dma_drm(const GstPtr<GstPad> &pad)
+{
+  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad.get()));
+  bool found = false;
+  for (guint i = 0; !gst_caps_is_any(caps.get()) && i < gst_caps_get_size(caps.get()); i++)
+    if (const GValue *format =
+            gst_structure_get_value(gst_caps_get_structure(caps.get(), i), "format"))
+      for_each_string(format, [&](const char *name) { found |= g_str_equal(name, "DMA_DRM"); });
+  return found;
+}
+
+// Whether the element passes DMA_DRM on in caps queries, and fails when such caps come.
+bool fails_on_dma_drm(GstElement *element)
+{
+  if (gst_video_format_from_string("DMA_DRM") != GST_VIDEO_FORMAT_UNKNOWN)
+    return false; // GStreamer 1.24
+  const auto sinks = pads_of(element, GST_PAD_SINK);
+  const auto sources = pads_of(element, GST_PAD_SRC);
+  const bool reads_caps =
+      GST_IS_VIDEO_FILTER(element) || !(is_transparent(element) || GST_IS_BASE_TRANSFORM(element));
+  return reads_caps && std::any_of(sinks.begin(), sinks.end(), is_of_raw_video) &&
+         std::none_of(sinks.begin(), sinks.end(), is_explaining) &&
+         std::none_of(sources.begin(), sources.end(), knows_dma_drm);
+}
+
 void add_restrictions(GstPad *src, std::size_t &left, std::vector<Restriction> &found)
 {
   const GstPtr<GstPad> pad = linked_pad(src);
@@ -101,6 +147,10 @@ void add_restrictions(GstPad *src, std::size_t &left, std::vector<Restriction> &
     if (gst_pad_query(pad.get(), query.get()))
       gst_query_parse_caps_result(query.get(), &taken);
     const char *reason = gst_structure_get_string(gst_query_get_structure(query.get()), kReason);
+    if (element && taken && gst_caps_is_empty(taken) && fails_on_dma_drm(element.get()))
+      reason =
+          "nothing that it can pass on is taken behind it. Before GStreamer 1.24 it handles no "
+          "DMA_DRM: let plain video/x-raw through it";
     found.push_back({peer_name(src), "takes",
                      taken ? GstPtr<GstCaps>::share(taken)
                            : GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), nullptr)),
@@ -145,17 +195,6 @@ bool runs_task_before(GstPad *sink, std::size_t &left)
   });
 }
 
-GQuark explaining()
-{
-  static const GQuark quark = g_quark_from_static_string("gst-drm-explaining-pad");
-  return quark;
-}
-
-bool is_explaining(const GstPtr<GstPad> &pad)
-{
-  return g_object_get_qdata(G_OBJECT(pad.get()), explaining()) != nullptr;
-}
-
 // An element upstream.
 struct Upstream {
   const GstPtr<GstPad> &src; // on the way
@@ -181,27 +220,6 @@ template <typename Answer> bool find_upstream(GstPad *sink, Answer answer)
     here = sinks.front();
   }
   return false;
-}
-
-bool is_of_raw_video(const GstPtr<GstPad> &pad)
-{
-  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad.get()));
-  for (guint i = 0; !gst_caps_is_any(caps.get()) && i < gst_caps_get_size(caps.get()); i++)
-    if (gst_structure_has_name(gst_caps_get_structure(caps.get(), i), "video/x-raw"))
-      return true;
-  return false;
-}
-
-// Whether the template names the format: elements that vendors have taught it do.
-bool knows_dma_drm(const GstPtr<GstPad> &pad)
-{
-  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad.get()));
-  bool found = false;
-  for (guint i = 0; !gst_caps_is_any(caps.get()) && i < gst_caps_get_size(caps.get()); i++)
-    if (const GValue *format =
-            gst_structure_get_value(gst_caps_get_structure(caps.get(), i), "format"))
-      for_each_string(format, [&](const char *name) { found |= g_str_equal(name, "DMA_DRM"); });
-  return found;
 }
 
 bool flushes_after(GstPad *src, std::size_t &left)
@@ -321,15 +339,14 @@ bool is_source_streaming_into(GstPad *sink)
 
 bool comes_through_filter_without_dma_drm(GstPad *sink)
 {
-  if (gst_video_format_from_string("DMA_DRM") != GST_VIDEO_FORMAT_UNKNOWN)
-    return false;
   return find_upstream(sink, [](const Upstream &at) -> std::optional<bool> {
-    if (at.sinks.empty() || knows_dma_drm(at.src) || is_explaining(at.sinks.front()))
-      return false; // an element of this set answers its own queries so
-    if (!GST_IS_VIDEO_FILTER(at.element) &&
-        (is_transparent(at.element) || GST_IS_BASE_TRANSFORM(at.element)))
-      return std::nullopt;
-    return std::any_of(at.sinks.begin(), at.sinks.end(), is_of_raw_video);
+    if (fails_on_dma_drm(at.element))
+      return true;
+    const bool passes = is_transparent(at.element) || GST_IS_BASE_TRANSFORM(at.element);
+    // an element of this set answers its own queries so
+    if (!passes || knows_dma_drm(at.src) || at.sinks.empty() || is_explaining(at.sinks.front()))
+      return false;
+    return std::nullopt;
   });
 }
 
