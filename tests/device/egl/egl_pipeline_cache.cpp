@@ -129,7 +129,6 @@ constexpr SampledRow kSampled[] = {
     {DRM_FORMAT_XRGB8888, "XR24", ""},
     {DRM_FORMAT_XRGB8888, "XR24", "glcolorconvert ! gleffects_identity ! "},
     {DRM_FORMAT_NV12, "NV12", ""}, // drawn into RGBA
-    {DRM_FORMAT_P010, "P010", ""},
 };
 
 // Drivers whose GPU cannot sample linear memory sample a copy of it: every frame that goes round is

@@ -10,9 +10,10 @@
 
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
-#include <GLES2/gl2.h>
+#include <GLES3/gl3.h>
 #include <GLES2/gl2ext.h>
 #include <dlfcn.h>
+#include <drm_fourcc.h>
 
 #include <gst/gl/gl.h>
 
@@ -169,7 +170,10 @@ void image_to_texture(GLenum target, GLeglImageOES image) noexcept
   bind_fbo(GL_FRAMEBUFFER, own[1]);
   attach(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, target, own[0], 0);
   bind(target, static_cast<GLuint>(texture));
-  copy(target, 0, GL_RGB, 0, 0, of.width, of.height, 0); // XR24 has no alpha to be copied
+  const GLenum channels = of.fourcc == DRM_FORMAT_R8     ? GL_R8
+                          : of.fourcc == DRM_FORMAT_GR88 ? GL_RG8
+                                                         : GL_RGB; // XR24 has no alpha to be copied
+  copy(target, 0, channels, 0, 0, of.width, of.height, 0);
   bind_fbo(GL_FRAMEBUFFER, static_cast<GLuint>(fbo));
   remove_fbo(1, &own[1]);
   remove(1, &own[0]);
