@@ -15,9 +15,8 @@ namespace {
 constexpr const char *kFile = "libgstmetiscpu.so.1";
 constexpr const char *kPackages =
     "The CPU back end needs ONNX Runtime, which is libonnxruntime1.21 on Debian 13, or, where it "
-    "was "
-    "built without that, OpenCV's dnn and ONNX's messages, which are libopencv-dnn406 and libonnx1 "
-    "on Debian 12.";
+    "was built without that, OpenCV's dnn and ONNX's messages, which are libopencv-dnn406 and "
+    "libonnx1 on Debian 12.";
 
 // The folder of the shared object with this code.
 std::string own_folder()
