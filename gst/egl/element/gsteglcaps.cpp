@@ -65,15 +65,19 @@ void set_names(CapsPart &part, const std::vector<GstVideoFormat> &formats)
               [](GstVideoFormat format) { return g_strdup(gst_video_format_to_string(format)); });
 }
 
-// Textures that upstream has already: they go on as they are.
-CapsPart own_textures()
+// Textures that upstream has already: they go on as they are. Made once, so that
+// no query reads the list.
+const CapsPart &own_textures()
 {
-  CapsPart part = empty_part(GST_CAPS_FEATURE_MEMORY_GL_MEMORY);
-  const StructurePtr formats(gst_structure_from_string(
-      "video/x-raw, format=(string)" GST_GL_MEMORY_VIDEO_FORMATS_STR, nullptr));
-  gst_structure_set_value(part.rest.get(), "format",
-                          gst_structure_get_value(formats.get(), "format"));
-  return part;
+  static const CapsPart textures = [] {
+    CapsPart part = empty_part(GST_CAPS_FEATURE_MEMORY_GL_MEMORY);
+    const StructurePtr formats(gst_structure_from_string(
+        "video/x-raw, format=(string)" GST_GL_MEMORY_VIDEO_FORMATS_STR, nullptr));
+    gst_structure_set_value(part.rest.get(), "format",
+                            gst_structure_get_value(formats.get(), "format"));
+    return part;
+  }();
+  return textures;
 }
 
 bool has_colours(const CapsPart &part)
@@ -167,7 +171,7 @@ CapsParts src_parts()
 // The parts and the textures that pass, and the same with overlays.
 GstPtr<GstCaps> template_of(CapsParts &&parts)
 {
-  parts.push_back(own_textures());
+  parts.push_back(copy_part(own_textures()));
   const std::size_t count = parts.size();
   for (std::size_t i = 0; i < count; i++) {
     parts.push_back(copy_part(parts[i]));
