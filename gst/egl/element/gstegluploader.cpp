@@ -321,7 +321,9 @@ bool EglUploader::query(GstPadDirection direction, GstQuery *query)
   case GST_QUERY_CAPS:
     gst_query_parse_caps(query, &caps);
     gst_query_set_caps_result(query, answer_caps(direction, caps).get());
-    if (const auto thread = offer_.thread(); direction == GST_PAD_SINK && thread)
+    // where frames may be copied, something else is wrong with what is refused
+    if (const auto thread = offer_.thread();
+        direction == GST_PAD_SINK && thread && !settings().may_copy())
       if (const std::string &refusal = thread->device()->import_refusal(); !refusal.empty())
         add_reason(query, refusal);
     return true;
