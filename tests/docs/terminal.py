@@ -57,6 +57,7 @@ PLAYING = (
     # elements of GStreamer 1.22 pass DMA_DRM on in a caps query, and fail on such caps
     'videotestsrc num-buffers=20 ! dmabufupload ! overlaycomposition ! kmsdmabufsink',
     'videotestsrc num-buffers=20 ! dmabufupload ! videocrop left=32 top=8 ! kmsdmabufsink',
+    'videotestsrc num-buffers=20 ! dmabufupload ! videocrop left=31 top=7 ! egldmabufupload ! glcolorconvert ! gldownload ! fakesink',
     'videotestsrc num-buffers=20 ! dmabufupload ! videobalance ! queue ! kmsdmabufsink',
     f'videotestsrc num-buffers=20 ! dmabufupload ! videoflip method=clockwise ! {SINK}',
     'videotestsrc num-buffers=1 ! imagefreeze num-buffers=20 ! kmsdmabufsink',

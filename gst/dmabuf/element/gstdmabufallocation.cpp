@@ -242,6 +242,9 @@ bool UploadAllocation::propose(GstQuery *query)
     gst_query_add_allocation_param(query, GST_ALLOCATOR(allocator_.get()), nullptr);
   if (may_pad_rows() && !gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  if (may_pad_rows() &&
+      !gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr))
+    gst_query_add_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
   GST_DEBUG_OBJECT(element_, "offering %" GST_PTR_FORMAT " to %s", pool.get(),
                    peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_)).c_str());
   return true;

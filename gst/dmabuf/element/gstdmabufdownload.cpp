@@ -21,6 +21,7 @@
 
 #include <gst/drm/drm.h>
 #include <gst/drm/element/crop.hpp>
+#include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/pool.hpp>
 
@@ -130,13 +131,15 @@ bool Downloader::decide_allocation(GstQuery *query)
   return true;
 }
 
-// What upstream should know: strides may be any, and downstream keeps so many buffers.
+// What upstream should know: strides may be any, frames may be larger than the picture, and
+// downstream keeps so many buffers.
 bool Downloader::propose_allocation(GstQuery *decide_query, GstQuery *query)
 {
   if (!base_transform_class()->propose_allocation(element(), decide_query, query))
     return false;
-  if (!gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
-    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  for (const GType api : {GST_VIDEO_META_API_TYPE, GST_VIDEO_CROP_META_API_TYPE})
+    if (!gst_query_find_allocation_meta(query, api, nullptr))
+      gst_query_add_allocation_meta(query, api, nullptr);
   gst_query_add_allocation_pool(
       query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info_.vinfo)), min_buffers_, 0);
   Needs needs;

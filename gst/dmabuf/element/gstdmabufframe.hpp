@@ -15,12 +15,7 @@ namespace gstdrm {
 // no GstVideoMeta assumes.
 bool has_default_layout(GstBuffer *buffer, const GstVideoInfo &info);
 
-// The planes lie inside the buffer's memory, in the format of `info` and at least its size: what a
-// CPU must know before it follows a GstVideoMeta and a GstVideoCropMeta. Error of code Layout with
-// the numbers.
-Result<void> check_mappable_layout(GstBuffer *buffer, const GstVideoInfo &info);
-
-// The same for importers, frame_layout_of(), of the whole of a padded frame.
+// frame_layout_of() of the whole of a padded frame. Checks it as check_mappable_layout() does.
 Result<FrameLayout> importable_layout(GstBuffer *buffer, const GstDrmVideoInfo &info);
 
 // Gives the buffer a GstVideoMeta of the format of `info`, without a copy of its memory. A buffer

@@ -23,6 +23,7 @@
 #include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/crop.hpp>
+#include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/element/producer.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 

@@ -5,11 +5,22 @@
 #include <utility>
 
 #include <gst/drm/core/format.hpp>
+#include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/element/mapped_frame.hpp>
 #include <gst/drm/element/pixel_copy.hpp>
 
 namespace gstdrm {
+
+namespace {
+
+bool names_dma_drm(GstBuffer *frame)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta(frame);
+  return meta && meta->format == GST_DRM_VIDEO_FORMAT_DMA_DRM;
+}
+
+} // namespace
 
 void CopyToGl::begin(GstGLContext *context, const GstDrmVideoInfo &in, GstCaps *out_caps,
                      guint kept_downstream)
@@ -92,7 +103,17 @@ Result<GstPtr<GstBuffer>> CopyToGl::copy(GstBuffer *in)
     return Error{ErrorCode::Unsupported, "The CPU can copy linear frames of a GstVideoFormat alone",
                  0};
   }
-  if (Result<void> checked = check_mappable_frame(in, in_); !checked)
+  if (const GstVideoMeta *meta = gst_buffer_get_video_meta(in))
+    if (const auto checked = check_format_number(*meta); !checked)
+      return checked.error();
+  auto frame = names_dma_drm(in) ? with_named_format(in, in_) : GstPtr<GstBuffer>::share(in);
+  if (is_padded_frame(frame.get(), in_)) {
+    Result<GstPtr<GstBuffer>> picture = visible_picture(frame.get(), in_);
+    if (!picture)
+      return picture;
+    frame = std::move(*picture);
+  }
+  if (Result<void> checked = check_mappable_frame(frame.get(), in_); !checked)
     return checked.error();
   if (!pool_.is_open())
     if (Result<void> opened = open(); !opened)
@@ -100,7 +121,7 @@ Result<GstPtr<GstBuffer>> CopyToGl::copy(GstBuffer *in)
   Result<GstPtr<GstBuffer>> made = pool_.acquire();
   if (!made || !*made)
     return made;
-  if (const Result<void> filled = fill(made->get(), in); !filled)
+  if (const Result<void> filled = fill(made->get(), frame.get()); !filled)
     return filled.error();
   return made;
 }

@@ -376,6 +376,7 @@ bool EglUploader::propose_allocation(GstQuery *decide_query, GstQuery *query)
     g_autoptr(GstStructure) rows = stride_align > 1 ? row_alignment(stride_align) : nullptr;
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, rows);
   }
+  gst_query_add_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
   gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr);
   const std::shared_ptr<GlThread> thread = offer_.thread();
   const std::string node = thread ? thread->device()->driver().node : "";

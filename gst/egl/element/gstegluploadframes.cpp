@@ -36,6 +36,7 @@ constexpr const char *kNotDrawn =
     "the EGL driver does not import or draw the planes of upstream's DMA buffers";
 constexpr const char *kNoDescriptor = "no file descriptor is left for an import";
 constexpr const char *kCorner = "the EGL driver does not import a picture that begins there";
+constexpr const char *kInsideBlock = "the picture begins among pixels that share chroma";
 
 // What to do about a frame where its sender alone cannot help.
 constexpr const char *kCropElsewhere = "Crop at even pixels, or upstream in the decoder.";
@@ -251,8 +252,15 @@ void UploadFrames::watch_context()
   });
 }
 
+bool UploadFrames::may_copy_one() const
+{
+  // copies are 2D textures: the caps have to change first
+  const bool is_2d = !stream_.form || stream_.form->target != egl::Target::External;
+  return stream_.may_copy && is_2d && CopyToGl::can_copy(stream_.in);
+}
+
 // A decoder's frames are larger than the picture: 1088 lines for 1080. The texture is of the
-// picture alone.
+// picture alone. Empty where the CPU has to copy it.
 Result<GstPtr<GstBuffer>> UploadFrames::visible_part(GstBuffer *in, Corner &corner)
 {
   const GstVideoInfo &info = stream_.in.vinfo;
@@ -265,6 +273,8 @@ Result<GstPtr<GstBuffer>> UploadFrames::visible_part(GstBuffer *in, Corner &corn
   corner = *found;
   if (crop_in_place(visible, info, 1))
     return visible;
+  if (may_copy_one())
+    return GstPtr<GstBuffer>();
   advice_ = kCropElsewhere;
   return Error{ErrorCode::Layout,
                "The picture of a frame begins among pixels that share chroma, or not at the first "
@@ -285,6 +295,8 @@ Result<GstPtr<GstBuffer>> UploadFrames::upload(GstBuffer *in)
   const Result<GstPtr<GstBuffer>> visible = visible_part(in, corner);
   if (!visible)
     return visible.error();
+  if (!*visible)
+    return copy(in, kInsideBlock);
   return upload_picture(visible->get(), corner);
 }
 
@@ -319,13 +331,11 @@ Result<GstPtr<GstBuffer>> UploadFrames::instead_of_import(GstBuffer *in, Corner 
   const char *alone = nullptr;
   if (lacks_descriptor(error))
     alone = kNoDescriptor;
-  else if (error.code == ErrorCode::Import && is_moved)
-    alone = kCorner;
+  else if (is_moved && (error.code == ErrorCode::Import || error.code == ErrorCode::Layout))
+    alone = kCorner; // Layout: the last row, taken whole, ends beyond the buffer
   else if (error.code != ErrorCode::Import)
     return error;
-  // copies are 2D textures: the caps have to change first
-  if (!stream_.may_copy || !CopyToGl::can_copy(stream_.in) ||
-      stream_.form->target == egl::Target::External) {
+  if (!may_copy_one()) {
     // no reason to give up the pair
     return alone == kCorner ? Error{ErrorCode::Layout, error.message, error.sys_errno} : error;
   }
@@ -352,6 +362,8 @@ Result<GstPtr<GstBuffer>> UploadFrames::copy(GstBuffer *in, const char *reason)
   if (!copied || !*copied)
     return copied;
   copy_metadata(copied->get(), in);
+  if (is_padded_frame(in, stream_.in.vinfo)) // the copy has the picture alone
+    drop_crop(*copied);
   stats_.count_copy(element_, copier_.bytes_of_frame(), reason);
   return copied;
 }

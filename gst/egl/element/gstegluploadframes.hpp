@@ -99,6 +99,7 @@ private:
 
   void make_releases();
   void watch_context();
+  [[nodiscard]] bool may_copy_one() const;
   Result<GstPtr<GstBuffer>> visible_part(GstBuffer *in, Corner &corner);
   Result<GstPtr<GstBuffer>> upload_picture(GstBuffer *in, Corner corner);
   Result<GstPtr<GstBuffer>> instead_of_import(GstBuffer *in, Corner corner, const Error &error);

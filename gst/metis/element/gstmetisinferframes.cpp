@@ -5,10 +5,11 @@
 #include <utility>
 
 #include <gst/drm/core/sync_file.hpp>
-#include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/frame_import.hpp>
+#include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
+#include <gst/drm/element/pixel_copy.hpp>
 
 #include "engine/nv_surface.hpp"
 
@@ -132,12 +133,20 @@ Result<void> InferFrames::crop(QueuedData &data) const
   if (const Result<Corner> corner = visible_corner(data.buffer.get(), info); !corner)
     return corner.error();
   auto visible = data.buffer;
-  if (!crop_in_place(visible, info, 1))
+  if (!crop_in_place(visible, info, 1)) {
+    if (memory_kind(visible.get()) == MemoryKind::NoDmaBuf) {
+      auto picture = visible_picture(visible.get(), info);
+      if (!picture)
+        return picture.error();
+      data.copy = std::move(*picture);
+      return {};
+    }
     return Error{
         ErrorCode::Layout,
         "The picture of a frame begins among pixels that share chroma. Crop at even pixels, "
         "or put videoconvert before the element.",
         0};
+  }
   data.copy = std::move(visible);
   return {};
 }

@@ -11,6 +11,7 @@
 #include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/element/memory_token.hpp>
+#include <gst/drm/element/pixel_copy.hpp>
 #include <gst/drm/gstdrmsync.h>
 
 #include "engine/va_import.hpp"
@@ -126,12 +127,10 @@ Result<GstPtr<GstBuffer>> ConvertFrames::in_dma_bufs(GstBuffer *in, ZeroCopy zer
                  "dmabufupload before this element, or set zero-copy=prefer"};
   auto visible = GstPtr<GstBuffer>::share(in);
   if (is_padded_frame(in, stream_.in.vinfo)) { // of videocrop: the copy has the picture alone
-    if (const auto corner = visible_corner(in, stream_.in.vinfo); !corner)
-      return corner.error();
-    if (!crop_in_place(visible, stream_.in.vinfo, 1))
-      return Error{ErrorCode::Layout,
-                   "The picture of a frame begins among pixels that share chroma. Crop at even "
-                   "pixels"};
+    auto picture = visible_picture(in, stream_.in.vinfo);
+    if (!picture)
+      return picture;
+    visible = std::move(*picture);
   }
   if (auto checked = check_mappable_frame(visible.get(), stream_.in.vinfo); !checked)
     return checked.error();

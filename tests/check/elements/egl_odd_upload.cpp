@@ -117,7 +117,7 @@ const CropRow kCrops[] = {
     {"from a pixel on", "BGRx", {7, 3, 64, 48}, ""},
     {"the last that there are", "BGRx", {16, 16, 64, 48}, ""},
     {"from an even pixel on", "NV12", {6, 4, 64, 48}, ""},
-    {"in the middle of chroma", "NV12", {5, 4, 64, 48}, "share chroma"},
+    {"in the middle of chroma", "NV12", {5, 4, 64, 48}, ""},
     {"beyond the frame", "BGRx", {20, 3, 64, 48}, "of a frame of 80x64"},
     {"far beyond", "NV12", {G_MAXUINT - 1, 4, 64, 48}, "of a frame of 80x64"},
     {"another size", "BGRx", {8, 8, 32, 32}, "the caps say 64x48"},
@@ -137,8 +137,6 @@ GST_START_TEST(test_crops)
     fail_unless_equals_int(gst_harness_push(h.get(), gst_buffer_ref(frame.get())), GST_FLOW_ERROR);
     const auto errors = h.messages(GST_MESSAGE_ERROR);
     CHECK_ONE_MESSAGE(errors, row.error);
-    // a picture that begins where no texture can is as its caps say
-    fail_unless(errors[0].find("fit their caps") == std::string::npos || !g_str_equal(row.error, "share chroma"), "%s", errors[0].c_str());
     return;
   }
   const auto out = h.push(gst_buffer_ref(frame.get()));
@@ -154,7 +152,7 @@ GST_START_TEST(test_crops)
     if (y < row.crop.y / vertical || y >= (row.crop.y + 48) / vertical)
       return;
     fail_unless(next < rows.size());
-    const guint8 *from = data + row.crop.x * (is_yuv ? 1 : 4);
+    const guint8 *from = data + (!is_yuv ? 4 * row.crop.x : plane == 0 ? row.crop.x : row.crop.x / 2 * 2);
     for (std::size_t x = 0; x < rows[next].size(); x++)
       if (is_yuv || x % 4 != 3) // the byte of BGRx that means nothing
         fail_unless(rows[next][x] == from[x], "%s: plane %u row %u byte %zu", row.name, plane, y, x);

@@ -232,12 +232,12 @@ GST_END_TEST
 GST_START_TEST(test_allocation_query)
 {
   const Harness h(upload());
-  gst_harness_add_propose_allocation_meta(h.get(), GST_VIDEO_CROP_META_API_TYPE, nullptr);
   fail_unless(h.negotiate(kBgrx), "%s", h.last_error().c_str());
   (void)h.push(new_frame(kBgrx, 0));
   const GstPtr<GstQuery> query = h.ask_allocation(kBgrx);
   fail_unless(query ? true : false);
   fail_unless(gst_query_find_allocation_meta(query.get(), GST_VIDEO_META_API_TYPE, nullptr));
+  fail_unless(gst_query_find_allocation_meta(query.get(), GST_VIDEO_CROP_META_API_TYPE, nullptr));
   fail_unless(gst_query_find_allocation_meta(query.get(), GST_DRM_SYNC_META_API_TYPE, nullptr));
   fail_unless_equals_int(gst_query_get_n_allocation_pools(query.get()), 0);
   check_entry(query.get(), "egldmabufupload", GST_DRM_CONSTRAINT_PERMISSIONS, GST_DRM_ACCESS_READ);

@@ -108,7 +108,8 @@ GstPtr<GstBuffer> cut_out(GstBuffer *frame, const GstVideoInfo &whole, const Gst
     };
     for (gsize y = 0; y < rows(crop.height); y++)
       std::memcpy(to.data + part.offset[p] + y * static_cast<gsize>(part.stride[p]),
-                  from.data + whole.offset[p] + (rows(crop.y) + y) * static_cast<gsize>(whole.stride[p]) + bytes(crop.x),
+                  from.data + whole.offset[p] + ((crop.y >> part.finfo->h_sub[p]) + y) * static_cast<gsize>(whole.stride[p]) +
+                      (crop.x >> part.finfo->w_sub[p]) * static_cast<gsize>(GST_VIDEO_FORMAT_INFO_PSTRIDE(part.finfo, p)),
                   bytes(crop.width));
   }
   gst_buffer_unmap(frame, &from);
@@ -131,6 +132,7 @@ const CropRow kCrops[] = {
     {"YUYV", "YUY2", "YUYV", 20, 11, ""},
     {"a decoder's padding", "NV12", "NV12", 0, 0, ""},
     {"among pixels that share chroma", "NV12", "NV12", 1, 0, "Crop at even pixels"},
+    {"the same, in system memory", "NV12", nullptr, 2, 1, ""},
 };
 
 // Of a frame that is larger than the caps the picture is read, and the frame goes on as it came.

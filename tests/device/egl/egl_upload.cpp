@@ -6,6 +6,9 @@
 #include <atomic>
 #include <thread>
 
+#include <gst/drm/element/pixel_copy.hpp>
+
+#include "support/crops.hpp"
 #include "support/gl_count.hpp"
 #include "support/held_frames.hpp"
 #include "support/unfinished_frames.hpp"
@@ -99,6 +102,36 @@ GST_START_TEST(test_pixels)
     check_rgba(out.get(), frames.gl_info, frame.get(), frames.info, row.limit);
   }
   fail_unless_equals_uint64(frames.stats.imports, 1);
+}
+GST_END_TEST
+
+struct Part {
+  const char *name;
+  const char *format;
+  Crop crop;
+  unsigned imports;
+};
+const Part kParts[] = {
+    {"from a line on", "BGRx", {0, 8, 64, 48}, 1},
+    {"from a pixel on", "BGRx", {7, 8, 64, 48}, 1},
+    // GL takes rows whole, and the last one would end beyond the memory
+    {"to the end", "BGRx", {16, 16, 64, 48}, 0},
+};
+
+// videocrop of GStreamer 1.26 and decoders send a picture within a larger frame.
+GST_START_TEST(test_parts)
+{
+  const Part &row = kParts[__i__];
+  Frames frames(*gl, {plain_caps(row.format, 64, 48)});
+  const auto frame = dmabuf(plain_caps(row.format, 80, 64), 3);
+  add_crop(frame.get(), row.crop);
+  const auto out = frames.upload(frame);
+  const auto picture = visible_picture(frame.get(), frames.info);
+  fail_unless(static_cast<bool>(picture));
+  check_rgba(out.get(), frames.gl_info, picture->get(), frames.info, 0);
+  fail_if(gst_buffer_get_video_crop_meta(out.get()), "%s: cropped again", row.name);
+  fail_unless_equals_uint64(frames.stats.imports, row.imports);
+  fail_unless_equals_uint64(frames.stats.copies, 1 - row.imports);
 }
 GST_END_TEST
 
@@ -363,6 +396,7 @@ Suite *egl_upload_suite()
   TCase *imports = tcase_create("imports");
   tcase_add_checked_fixture(imports, open_gl, close_gl);
   tcase_add_loop_test(imports, test_pixels, 0, 4);
+  tcase_add_loop_test(imports, test_parts, 0, G_N_ELEMENTS(kParts));
   tcase_add_test(imports, test_shares);
   tcase_add_test(imports, test_planes);
   tcase_add_loop_test(imports, test_writers, 0, 2);

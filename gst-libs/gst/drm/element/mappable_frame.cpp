@@ -7,6 +7,7 @@
 
 #include <gst/drm/gstdrmvideoinfo.h>
 
+#include "crop.hpp"
 #include "video_planes.hpp"
 
 namespace gstdrm {
@@ -25,6 +26,11 @@ gint highest_format_number()
   for (guint i = 0; i < n_formats; i++)
     highest = MAX(highest, static_cast<gint>(formats[i]));
   return highest;
+}
+
+std::string size_text(guint64 width, guint64 height)
+{
+  return std::to_string(width) + "x" + std::to_string(height);
 }
 
 std::string plane_text(guint plane, const GstVideoMeta &meta, gsize end, gsize size)
@@ -108,6 +114,45 @@ Result<void> check_mappable_frame(GstBuffer *buffer, const GstVideoInfo &info)
         " of " + std::to_string(info.width) + "x" + std::to_string(info.height) + " in " +
         std::to_string(GST_VIDEO_INFO_N_PLANES(&info)));
   return check_planes(buffer, info, *meta);
+}
+
+Result<void> check_sides(const GstVideoMeta &meta)
+{
+  if (meta.width <= kMaxSide && meta.height <= kMaxSide)
+    return {};
+  return layout_error("The GstVideoMeta describes " + size_text(meta.width, meta.height) +
+                      " pixels, more than " + std::to_string(kMaxSide) + " in a direction");
+}
+
+Result<void> check_mappable_layout(GstBuffer *buffer, const GstVideoInfo &info)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
+  if (!meta)
+    return check_default_size(buffer, info);
+  if (auto checked = check_format_number(*meta); !checked)
+    return checked;
+  if (meta->format != GST_VIDEO_INFO_FORMAT(&info))
+    return layout_error(std::string("The GstVideoMeta says ") +
+                        gst_video_format_to_string(meta->format) + ", the caps say " +
+                        gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info)));
+  if (meta->n_planes != GST_VIDEO_INFO_N_PLANES(&info))
+    return layout_error("The GstVideoMeta has " + std::to_string(meta->n_planes) +
+                        " planes, the format " + std::to_string(GST_VIDEO_INFO_N_PLANES(&info)));
+  const auto width = static_cast<guint>(info.width);
+  const auto height = static_cast<guint>(info.height);
+  if (meta->width < width || meta->height < height)
+    return layout_error("The GstVideoMeta describes " + size_text(meta->width, meta->height) +
+                        " pixels, the caps " + size_text(width, height));
+  if (auto checked = check_sides(*meta); !checked)
+    return checked;
+  if (const Result<Corner> corner = visible_corner(buffer, info); !corner)
+    return corner.error();
+  GstVideoInfo whole = info; // a map covers all that the meta describes
+  if (is_padded_frame(buffer, info) &&
+      !gst_video_info_set_format(&whole, meta->format, meta->width, meta->height))
+    return layout_error("GStreamer has no layout for " + size_text(meta->width, meta->height) +
+                        " pixels");
+  return check_planes(buffer, whole, *meta);
 }
 
 } // namespace gstdrm

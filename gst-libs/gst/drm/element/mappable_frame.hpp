@@ -29,4 +29,12 @@ Result<void> check_planes(GstBuffer *buffer, const GstVideoInfo &info, const Gst
 // of code Layout with the numbers.
 Result<void> check_mappable_frame(GstBuffer *buffer, const GstVideoInfo &info);
 
+// GstVideoInfo has room for the size that the meta says.
+Result<void> check_sides(const GstVideoMeta &meta);
+
+// A frame of the caps' size or of a larger one, with the visible picture inside of it: what a CPU
+// must know before it follows a GstVideoMeta and a GstVideoCropMeta. Error of code Layout with the
+// numbers.
+Result<void> check_mappable_layout(GstBuffer *buffer, const GstVideoInfo &info);
+
 } // namespace gstdrm

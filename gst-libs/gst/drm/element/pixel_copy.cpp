@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "crop.hpp"
+#include "mappable_frame.hpp"
 #include "mapped_frame.hpp"
 #include "video_planes.hpp"
 
@@ -237,6 +238,13 @@ GstPtr<GstBuffer> with_named_format(GstBuffer *frame, const GstVideoInfo &info)
   gst_buffer_add_video_meta_full(named.get(), meta->flags, GST_VIDEO_INFO_FORMAT(&info),
                                  meta->width, meta->height, meta->n_planes, meta->offset,
                                  meta->stride);
+  if (const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(frame)) {
+    GstVideoCropMeta *same = gst_buffer_add_video_crop_meta(named.get());
+    same->x = crop->x;
+    same->y = crop->y;
+    same->width = crop->width;
+    same->height = crop->height;
+  }
   return named;
 }
 
@@ -276,6 +284,19 @@ Result<std::uint64_t> copy_frame(GstBuffer *dest, GstBuffer *source, const GstVi
   for (guint plane = 0; plane < GST_VIDEO_INFO_N_PLANES(&info); plane++)
     bytes += std::uint64_t{row_bytes(info, plane, to.stride(plane))} * rows_of_plane(info, plane);
   return bytes;
+}
+
+Result<GstPtr<GstBuffer>> visible_picture(GstBuffer *source, const GstVideoInfo &info)
+{
+  if (const auto checked = check_mappable_layout(source, info); !checked)
+    return checked.error();
+  auto picture = GstPtr<GstBuffer>::adopt(
+      gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info), nullptr));
+  if (!picture)
+    return Error{ErrorCode::Allocation, "There is no memory for a copy of the picture", 0};
+  if (const auto copied = copy_frame(picture.get(), source, info); !copied)
+    return copied.error();
+  return picture;
 }
 
 } // namespace gstdrm

@@ -13,8 +13,8 @@
 namespace gstdrm {
 
 // The frame with a GstVideoMeta that gst_video_frame_map() takes, for reading: the frame itself
-// where its meta names the real format. The memory is the frame's; others may read its meta
-// meanwhile, so that is not changed.
+// where its meta names the real format. The memory and the GstVideoCropMeta are the frame's; others
+// may read its GstVideoMeta meanwhile, so that is not changed.
 GstPtr<GstBuffer> with_named_format(GstBuffer *frame, const GstVideoInfo &info);
 
 // Copies the visible pixels of a checked buffer (mappable_frame.hpp, frame_layout_of()) into a
@@ -23,5 +23,9 @@ GstPtr<GstBuffer> with_named_format(GstBuffer *frame, const GstVideoInfo &info);
 // gets the chroma of its first pixel; luma is exact. Error of code Layout for a wrong
 // GstVideoCropMeta, Import where the CPU cannot map one of the two.
 Result<std::uint64_t> copy_frame(GstBuffer *dest, GstBuffer *source, const GstVideoInfo &info);
+
+// The visible pixels of a frame of any layout, in a new buffer of system memory that has no metas.
+// Errors as check_mappable_layout() and copy_frame() have them, Allocation for want of memory.
+Result<GstPtr<GstBuffer>> visible_picture(GstBuffer *source, const GstVideoInfo &info);
 
 } // namespace gstdrm
