@@ -14,6 +14,8 @@
 #include <gst/drm/element/allocation_query.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/frame_wait.hpp>
+#include <gst/drm/element/pixel_copy.hpp>
 #include <gst/drm/element/transform_query.hpp>
 #include <gst/drm/gstdrmcaps-parts.hpp>
 #include <gst/drm/gstdrmdevicequery.h>
@@ -48,6 +50,9 @@ GstEvent *without_orientation(GstEvent *event)
   gst_event_unref(event);
   return passed;
 }
+
+constexpr const char *kPaddedRows =
+    "downstream reads no GstVideoMeta, and the driver's rows are padded";
 
 // Frames that are read while upstream makes the next one: kMostHeld of ConvertFrames, and the
 // current one.
@@ -160,6 +165,7 @@ void DmabufConverter::set_flushing(bool flushing)
 {
   flushing ? interrupt_.raise() : interrupt_.clear();
   pool_.set_flushing(flushing);
+  plain_pool_.set_flushing(flushing);
   const std::lock_guard lock(lock_);
   if (worker_)
     worker_->set_cancelled(flushing);
@@ -220,7 +226,7 @@ void DmabufConverter::stop()
   }
   const StreamLock stream(element_->sinkpad);
   frames_.end(nullptr);
-  pool_.drop();
+  drop_pools();
   producer_.forget();
   allocator_.reset();
 }
@@ -564,7 +570,7 @@ bool DmabufConverter::set_caps(GstCaps *in_caps, GstCaps *out_caps)
   const bool unchanged =
       orientation() == Orientation::Identity && gst_caps_is_equal(in_caps, out_caps);
   gst_base_transform_set_passthrough(element_, unchanged);
-  pool_.drop();
+  drop_pools();
   if (unchanged) {
     frames_.end(worker().get());
     refusals_.begin("");
@@ -609,13 +615,38 @@ Result<void> DmabufConverter::open_pool(GstQuery *query, GstCaps *caps)
       gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf");
   const guint wanted =
       surfaces_for(std::max(settings().num_surfaces, frames_kept(query, needs_) + 1), needs_);
+  const auto resolved = resolved_caps(caps, settings().implicit_modifier);
   auto pool =
-      make_largest_pool(GST_ELEMENT(element_), allocator_.get(),
-                        resolved_caps(caps, settings().implicit_modifier).get(), wanted, with_meta);
+      make_largest_pool(GST_ELEMENT(element_), allocator_.get(), resolved.get(), wanted, with_meta);
+  const bool copies = !pool && pool.error().sys_errno == 0 && !with_meta &&
+                      settings().zero_copy != ZeroCopy::Require;
+  if (copies)
+    pool = make_largest_pool(GST_ELEMENT(element_), allocator_.get(), resolved.get(), wanted, true);
   if (!pool)
     return pool.error();
   pool_.keep(std::move(pool).value());
+  return copies ? open_plain_pool(caps) : Result<void>{};
+}
+
+Result<void> DmabufConverter::open_plain_pool(GstCaps *caps)
+{
+  auto pool = GstPtr<GstBufferPool>::adopt(gst_buffer_pool_new());
+  GstStructure *config = gst_buffer_pool_get_config(pool.get());
+  gst_buffer_pool_config_set_params(
+      config, caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&stream_.out.vinfo)), 0, 0);
+  if (!gst_buffer_pool_set_config(pool.get(), config) ||
+      !gst_buffer_pool_set_active(pool.get(), TRUE))
+    return Error{ErrorCode::Allocation, "there is no memory for copies", 0};
+  plain_pool_.keep(std::move(pool));
+  copies_out_ = true;
   return {};
+}
+
+void DmabufConverter::drop_pools()
+{
+  pool_.drop();
+  plain_pool_.drop();
+  copies_out_ = false;
 }
 
 bool DmabufConverter::decide_allocation(GstQuery *query)
@@ -626,7 +657,7 @@ bool DmabufConverter::decide_allocation(GstQuery *query)
   if (!device || !caps)
     return false;
   compare_devices(GST_ELEMENT(element_), *device->display, query, warned_of_device_);
-  pool_.drop();
+  drop_pools();
   Needs own;
   own.device = device->display->node();
   own.permissions = GST_DRM_ACCESS_WRITE;
@@ -827,7 +858,7 @@ GstFlowReturn DmabufConverter::prepare_output(GstBuffer *in, GstBuffer **out)
     return GST_FLOW_OK;
   }
   GstPtr<GstBuffer> buffer;
-  const GstFlowReturn flow = pool_.acquire(buffer);
+  const GstFlowReturn flow = copies_out_ ? plain_pool_.acquire(buffer) : pool_.acquire(buffer);
   if (flow != GST_FLOW_OK)
     return flow;
   *out = buffer.release();
@@ -840,7 +871,11 @@ GstFlowReturn DmabufConverter::prepare_output(GstBuffer *in, GstBuffer **out)
 GstFlowReturn DmabufConverter::transform(GstBuffer *in, GstBuffer *out)
 {
   const auto worker = this->worker();
-  const auto done = frames_.convert(in, out, settings().zero_copy, *worker, interrupt_);
+  auto surface = GstPtr<GstBuffer>::share(out);
+  if (copies_out_)
+    if (const GstFlowReturn flow = pool_.acquire(surface); flow != GST_FLOW_OK)
+      return flow;
+  const auto done = frames_.convert(in, surface.get(), settings().zero_copy, *worker, interrupt_);
   if (!done && done.error().code == ErrorCode::Allocation && ++lost_ < kMostLost) {
     GST_WARNING_OBJECT(element_, "a frame is lost: %s", done.error().message.c_str());
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
@@ -852,7 +887,24 @@ GstFlowReturn DmabufConverter::transform(GstBuffer *in, GstBuffer *out)
   // Reset the count only after a new import: a cached import does not show that memory is back.
   if (const auto imports = stats_.imports.load(); imports != std::exchange(imports_, imports))
     lost_ = 0;
+  if (copies_out_)
+    if (const GstFlowReturn flow = copy_out(surface.get(), out); flow != GST_FLOW_OK)
+      return flow;
   failure_.succeed();
+  return GST_FLOW_OK;
+}
+
+GstFlowReturn DmabufConverter::copy_out(GstBuffer *surface, GstBuffer *out)
+{
+  const auto waited = wait_for_device(GST_ELEMENT(element_), surface, stats_, interrupt_);
+  if (!waited)
+    return fail(waited.error());
+  if (*waited == Waited::Interrupted)
+    return GST_FLOW_FLUSHING;
+  const auto copied = copy_frame(out, surface, stream_.out.vinfo);
+  if (!copied)
+    return fail(copied.error());
+  stats_.count_copy(GST_ELEMENT(element_), *copied, kPaddedRows);
   return GST_FLOW_OK;
 }
 

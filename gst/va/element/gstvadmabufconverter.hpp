@@ -119,6 +119,9 @@ private:
   [[nodiscard]] Mismatch mismatch(const GstCaps *in_caps) const;
   [[nodiscard]] guint buffers_held() const;
   Result<void> open_pool(GstQuery *query, GstCaps *caps);
+  Result<void> open_plain_pool(GstCaps *caps);
+  void drop_pools();
+  GstFlowReturn copy_out(GstBuffer *surface, GstBuffer *out);
   bool check_pool(const Device &device);
   void forget_imports(bool all); // ConvertFrames::forget_imports(), streaming thread
   GstFlowReturn fail(const Error &error);
@@ -139,6 +142,9 @@ private:
   ConvertFrames frames_;
   ConvertStream stream_;
   ActivePool pool_;
+  // System memory, where the driver pads rows and downstream reads no GstVideoMeta.
+  ActivePool plain_pool_;
+  bool copies_out_ = false; // frames go downstream in buffers of plain_pool_
   AgreedNeeds needs_; // of downstream, beyond its caps
   bool warned_of_device_ = false;
   bool warned_of_colours_ = false;

@@ -15,7 +15,7 @@ namespace {
 using namespace gstdrm::test;
 using gstdrm::GstPtr;
 
-constexpr int kPipelines = 6;
+constexpr int kPipelines = 30;
 
 struct Row {
   const char *window; // GST_GL_WINDOW

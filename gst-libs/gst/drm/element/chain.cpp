@@ -337,6 +337,20 @@ bool is_source_streaming_into(GstPad *sink)
   });
 }
 
+bool is_transform_choosing_before(GstPad *sink)
+{
+  return find_upstream(sink, [](const Upstream &at) -> std::optional<bool> {
+    if (gst_pad_has_current_caps(at.src.get()))
+      return false;
+    if (at.sinks.empty() || is_transparent(at.element) || !GST_IS_BASE_TRANSFORM(at.element))
+      return std::nullopt;
+    const auto before = GstPtr<GstPad>::adopt(gst_pad_get_peer(at.sinks.front().get()));
+    if (before && gst_pad_has_current_caps(before.get()))
+      return true;
+    return std::nullopt;
+  });
+}
+
 bool comes_through_filter_without_dma_drm(GstPad *sink)
 {
   return find_upstream(sink, [](const Upstream &at) -> std::optional<bool> {

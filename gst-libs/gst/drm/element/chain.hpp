@@ -52,6 +52,10 @@ void mark_as_explaining(GstPad *pad);
 // thread.
 bool is_source_streaming_into(GstPad *sink);
 
+// Whether a transform upstream has caps on its sink pad's side and is about to choose those of its
+// source pad. It may ask about one choice after the other.
+bool is_transform_choosing_before(GstPad *sink);
+
 // Whether frames come to `sink` through an element of a GStreamer before 1.24 (videocrop,
 // videobalance, textoverlay, …) that passes DMA_DRM on in caps queries, and fails when such caps
 // come.

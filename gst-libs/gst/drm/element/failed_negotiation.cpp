@@ -44,7 +44,8 @@ GstPtr<GstCaps> sendable_into(GstPad *sink)
   return gst_caps_is_any(theirs.get()) ? GstPtr<GstCaps>() : theirs;
 }
 
-// Upstream that has negotiated may ask for its old caps once more before it chooses others.
+// Upstream that has negotiated may ask for its old caps once more before it chooses others, and a
+// transform for the caps that it has before it converts them.
 bool may_choose_again(GstPad *sink)
 {
   const auto theirs = sendable_into(sink);
@@ -66,7 +67,7 @@ GstPtr<GstCaps> refused_by(GstPad *sink, GstQuery *answered)
     return {};
   if (filter)
     return gst_caps_is_empty(answer) && is_needed(sink, filter) && is_streaming_into(sink) &&
-                   !(has_caps && may_choose_again(sink))
+                   !((has_caps || is_transform_choosing_before(sink)) && may_choose_again(sink))
                ? GstPtr<GstCaps>::share(filter)
                : GstPtr<GstCaps>();
   // v4l2src, as some other sources, compares the answer with its own caps itself.
