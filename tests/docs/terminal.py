@@ -36,6 +36,8 @@ FAILING = (
     ('v4l2src ! video/x-raw,format=YUY2 ! dmabufupload ! kmsdmabufsink', ('dmabufupload0', 'v4l2src0', 'YUY2', 'videoconvert')),
     ('v4l2src ! video/x-raw,format=YUY2 ! queue ! kmsdmabufsink', ('v4l2src0', 'YUY2', 'videoconvert')),
     ('v4l2src ! video/x-raw,format=YUY2 ! videorate ! kmsdmabufsink', ('videorate0', 'YUY2', 'videoconvert')),
+    # asks nobody before it sends caps, and changes them to interlaced ones
+    ('videotestsrc ! video/x-raw,format=YUY2 ! fieldanalysis ! vadmabufconvert ! fakesink', ('fieldanalysis0', 'interlaced', 'deinterlace')),
 )
 
 SINK = 'dmabufupload ! kmsdmabufsink'
@@ -60,6 +62,9 @@ PLAYING = (
     'videotestsrc num-buffers=20 ! dmabufupload ! videocrop left=31 top=7 ! egldmabufupload ! glcolorconvert ! gldownload ! fakesink',
     # a converter asks an element that has no answer of its own about one format after the other
     'videotestsrc num-buffers=20 ! video/x-raw,format=BGR10A2_LE ! dmabufupload ! vadmabufconvert ! videosegmentclip ! kmsdmabufsink',
+    'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! vadmabufconvert ! videobalance ! drmoverlay ! fakesink',
+    'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! vadmabufconvert ! videocrop ! fakesink',
+    'gltestsrc num-buffers=20 ! egldmabufdownload ! overlaycomposition ! drmoverlay ! fakesink',
     'videotestsrc num-buffers=20 ! dmabufupload ! videobalance ! queue ! kmsdmabufsink',
     f'videotestsrc num-buffers=20 ! dmabufupload ! videoflip method=clockwise ! {SINK}',
     'videotestsrc num-buffers=1 ! imagefreeze num-buffers=20 ! kmsdmabufsink',

@@ -90,7 +90,6 @@ public:
   bool set_caps(GstCaps *in_caps, GstCaps *out_caps);
   bool query(GstPadDirection direction, GstQuery *query);
   bool sink_event(GstEvent *event);
-  void explain_refused_caps(GstEvent *event);
   bool propose_allocation(GstQuery *decide_query, GstQuery *query);
   GstFlowReturn generate_output(GstBuffer **output);
 
@@ -159,6 +158,7 @@ CapsParts relabelled(GstPadDirection direction, const CapsParts &known,
 Relabeler::Relabeler(GstBaseTransform *element) : element_(element)
 {
   failure_.watch(element->sinkpad, [this](const GstCaps *filter) { return mismatch(filter); });
+  failure_.watch_caps(element->sinkpad);
 }
 
 // Nullopt also for a text that start() refuses.
@@ -264,17 +264,6 @@ bool Relabeler::sink_event(GstEvent *event)
 }
 
 // GstPad refuses caps that cannot become any other ones before the element sees their event.
-void Relabeler::explain_refused_caps(GstEvent *event)
-{
-  GstCaps *caps = nullptr;
-  gst_event_parse_caps(event, &caps);
-  if (gst_pad_query_accept_caps(element_->sinkpad, caps))
-    return;
-  failure_.begin(caps);
-  if (failure_.claim())
-    post_mismatch(GST_ELEMENT(element_), mismatch(caps));
-}
-
 // Downstream's answer to a query about its own caps: what it reads of a frame, and its allocators.
 // A pool of its buffers would be one for its caps.
 bool Relabeler::propose_allocation(GstQuery *, GstQuery *query)
@@ -444,6 +433,4 @@ static void gst_dmabuf_relabel_class_init(GstDmaBufRelabelClass *klass)
 static void gst_dmabuf_relabel_init(GstDmaBufRelabel *self)
 {
   self->relabeler = std::make_unique<Relabeler>(GST_BASE_TRANSFORM(self)).release();
-  gstdrm::watch_caps_events<relabeler_of, &Relabeler::explain_refused_caps>(
-      GST_BASE_TRANSFORM_SINK_PAD(self), self);
 }

@@ -187,6 +187,4 @@ static void gst_egl_dmabuf_download_init(GstEglDmaBufDownload *self)
   gstdrm::set_up_producer_pad(GST_BASE_TRANSFORM_SRC_PAD(self));
   self->downloader = new EglDownloader(
       GST_GL_BASE_FILTER(self), GST_BASE_TRANSFORM_CLASS(gst_egl_dmabuf_download_parent_class));
-  gstdrm::watch_caps_events<downloader_of, &EglDownloader::explain_refused_caps>(
-      GST_BASE_TRANSFORM_SINK_PAD(self), self);
 }

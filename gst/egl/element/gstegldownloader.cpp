@@ -12,10 +12,10 @@
 #include <gst/drm/core/limits.hpp>
 #include <gst/drm/core/reasons.hpp>
 #include <gst/drm/drm.h>
-#include <gst/drm/element/explain.hpp>
 #include <gst/drm/element/allocation_query.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/explain.hpp>
 #include <gst/drm/element/format_sets.hpp>
 #include <gst/drm/element/pool_watch.hpp>
 #include <gst/drm/element/transform_query.hpp>
@@ -125,6 +125,7 @@ EglDownloader::EglDownloader(GstGLBaseFilter *element, GstBaseTransformClass *kl
 {
   failure_.watch(GST_BASE_TRANSFORM_SINK_PAD(element),
                  [this](const GstCaps *filter) { return mismatch(filter); });
+  failure_.watch_caps(GST_BASE_TRANSFORM_SINK_PAD(element));
 }
 
 GstStructure *EglDownloader::stats() const
@@ -407,17 +408,6 @@ bool EglDownloader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
 }
 
 // --- events --------------------------------------------------------------------------------------
-
-void EglDownloader::explain_refused_caps(GstEvent *event)
-{
-  GstCaps *caps = nullptr;
-  gst_event_parse_caps(event, &caps);
-  if (gst_pad_query_accept_caps(GST_BASE_TRANSFORM_SINK_PAD(element_), caps))
-    return;
-  failure_.begin(caps);
-  if (failure_.claim())
-    post_mismatch(GST_ELEMENT(element_), mismatch(caps));
-}
 
 bool EglDownloader::sink_event(GstEvent *event)
 {

@@ -49,7 +49,6 @@ public:
   bool stop();
 
   bool sink_event(GstEvent *event); // takes the event. FLUSH_START: any thread
-  void explain_refused_caps(GstEvent *event);
   // The caps that leave: the pair is agreed on here, by making one frame of it. Empty where that
   // failed; the reason is on the bus. Takes `others`.
   GstPtr<GstCaps> fixate_caps(GstPadDirection direction, GstCaps *caps, GstCaps *others);

@@ -10,11 +10,8 @@ namespace gstdrm {
 
 void PassedCaps::watch()
 {
-  constexpr auto self = [](gpointer data) -> PassedCaps & {
-    return *static_cast<PassedCaps *>(data);
-  };
-  watch_caps_events<self, &PassedCaps::explain_refused>(element_->sinkpad, this);
   failed_.watch(element_->sinkpad, [this](const GstCaps *filter) { return mismatch(filter); });
+  failed_.watch_caps(element_->sinkpad);
 }
 
 bool PassedCaps::take(GstEvent *event, const GstBaseTransformClass *base)
@@ -23,18 +20,6 @@ bool PassedCaps::take(GstEvent *event, const GstBaseTransformClass *base)
       GST_ELEMENT(element_), event,
       [&](GstEvent *passed) { return base->sink_event(element_, passed) != FALSE; },
       [this](const GstCaps *caps) { return mismatch(caps); });
-}
-
-void PassedCaps::explain_refused(GstEvent *event)
-{
-  GstCaps *caps = nullptr;
-  gst_event_parse_caps(event, &caps);
-  if (!caps || !gst_caps_is_fixed(caps) || gst_pad_query_accept_caps(element_->sinkpad, caps) ||
-      is_flushing(GST_ELEMENT(element_)))
-    return;
-  failed_.begin(caps);
-  if (failed_.claim())
-    post_mismatch(GST_ELEMENT(element_), mismatch(caps));
 }
 
 Mismatch PassedCaps::mismatch(const GstCaps *caps) const

@@ -26,7 +26,6 @@ public:
   bool take(GstEvent *event, const GstBaseTransformClass *base);
 
 private:
-  void explain_refused(GstEvent *event);
   [[nodiscard]] Mismatch mismatch(const GstCaps *caps) const;
 
   GstBaseTransform *const element_;

@@ -12,6 +12,7 @@
 #include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/allocation_query.hpp>
+#include <gst/drm/element/caps_features.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/frame_wait.hpp>
@@ -129,6 +130,7 @@ DmabufConverter::DmabufConverter(GstBaseTransform *element, GstBaseTransformClas
       frames_(GST_ELEMENT(element), stats_)
 {
   failure_.watch(element->sinkpad, [this](const GstCaps *filter) { return mismatch(filter); });
+  failure_.watch_caps(element->sinkpad);
 }
 
 ConvertSettings DmabufConverter::settings() const
@@ -402,7 +404,9 @@ bool DmabufConverter::passes(GstCaps *in_caps) const
   const auto leaves = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(in_caps, possible.get())));
   return !gst_caps_is_empty(leaves.get()) && orientation() == Orientation::Identity &&
          !(asked && is_interlaced(in_caps)) &&
-         gst_pad_peer_query_accept_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), in_caps);
+         gst_pad_peer_query_accept_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), in_caps) &&
+         !(names_dma_drm(in_caps) &&
+           leads_through_filter_without_dma_drm(GST_BASE_TRANSFORM_SRC_PAD(element_)));
 }
 
 Result<ConvertStream> DmabufConverter::stream_of(GstCaps *in_caps, GstCaps *out_caps,
@@ -733,6 +737,9 @@ Mismatch DmabufConverter::mismatch(const GstCaps *in_caps) const
        restrictions_after(GST_BASE_TRANSFORM_SRC_PAD(element_))},
       [&](const GstCaps *sent, const GstCaps *) -> std::string {
         GstDrmVideoInfo info;
+        if (gst_caps_is_empty(sendable.get()) && sent && is_interlaced(sent) && !deinterlacing())
+          return "The frames are interlaced, and the driver does not deinterlace them, or may not: "
+                 "put deinterlace before it.";
         if (gst_caps_is_empty(sendable.get()) && sent &&
             gst_drm_video_info_from_caps(&info, sent) && info.drm_modifier == kModImplicit)
           return advise_implicit(settings().implicit_modifier, true);

@@ -2,6 +2,7 @@
 // Features of caps. Header only.
 #pragma once
 
+#include <gst/drm/gstdrm-private.hpp>
 #include <gst/video/video.h>
 
 namespace gstdrm {
@@ -27,6 +28,32 @@ template <typename Test> bool any_features(const GstCaps *caps, Test test)
     if (test(gst_caps_get_features(caps, i)))
       return true;
   return false;
+}
+
+inline bool is_dma_drm(const GstStructure *structure)
+{
+  return g_strcmp0(gst_structure_get_string(structure, "format"), "DMA_DRM") == 0;
+}
+
+// Whether a structure of the caps has format=DMA_DRM. Of ANY caps, no.
+inline bool names_dma_drm(const GstCaps *caps)
+{
+  for (guint i = 0; !gst_caps_is_any(caps) && i < gst_caps_get_size(caps); i++)
+    if (is_dma_drm(gst_caps_get_structure(caps, i)))
+      return true;
+  return false;
+}
+
+inline GstPtr<GstCaps> without_dma_drm(const GstCaps *caps)
+{
+  auto kept = GstPtr<GstCaps>::adopt(gst_caps_copy(caps));
+  gst_caps_filter_and_map_in_place(
+      kept.get(),
+      [](GstCapsFeatures *, GstStructure *structure, gpointer) noexcept -> gboolean {
+        return !is_dma_drm(structure);
+      },
+      nullptr);
+  return kept;
 }
 
 // Leaves out structures with a drm-format and another format than DMA_DRM, which contradict

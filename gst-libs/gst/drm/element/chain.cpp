@@ -120,11 +120,19 @@ bool knows_dma_drm(const GstPtr<GstPad> &pad)
   return found;
 }
 
+// Before GStreamer 1.24.
+bool has_filters_without_dma_drm()
+{
+  static const bool is_unknown =
+      gst_video_format_from_string("DMA_DRM") == GST_VIDEO_FORMAT_UNKNOWN;
+  return is_unknown;
+}
+
 // Whether the element passes DMA_DRM on in caps queries, and fails when such caps come.
 bool fails_on_dma_drm(GstElement *element)
 {
-  if (gst_video_format_from_string("DMA_DRM") != GST_VIDEO_FORMAT_UNKNOWN)
-    return false; // GStreamer 1.24
+  if (!has_filters_without_dma_drm())
+    return false;
   const auto sinks = pads_of(element, GST_PAD_SINK);
   const auto sources = pads_of(element, GST_PAD_SRC);
   const bool reads_caps =
@@ -220,6 +228,28 @@ template <typename Answer> bool find_upstream(GstPad *sink, Answer answer)
     here = sinks.front();
   }
   return false;
+}
+
+// Whether an element passes on what it is asked about and what it gets, with no say in DMA_DRM.
+bool passes_dma_drm(GstElement *element, const GstPtr<GstPad> &src)
+{
+  return (is_transparent(element) || GST_IS_BASE_TRANSFORM(element)) && !knows_dma_drm(src);
+}
+
+bool leads_through_filter(GstPad *src, std::size_t &left)
+{
+  const GstPtr<GstPad> pad = linked_pad(src);
+  const GstPtr<GstElement> element = element_of(pad);
+  if (!element || left == 0)
+    return false;
+  left--;
+  if (fails_on_dma_drm(element.get()))
+    return true;
+  const auto sources = pads_of(element.get(), GST_PAD_SRC);
+  return !is_explaining(pad) &&
+         std::any_of(sources.begin(), sources.end(), [&](const GstPtr<GstPad> &next) {
+           return passes_dma_drm(element.get(), next) && leads_through_filter(next.get(), left);
+         });
 }
 
 bool flushes_after(GstPad *src, std::size_t &left)
@@ -353,15 +383,22 @@ bool is_transform_choosing_before(GstPad *sink)
 
 bool comes_through_filter_without_dma_drm(GstPad *sink)
 {
+  if (!has_filters_without_dma_drm())
+    return false;
   return find_upstream(sink, [](const Upstream &at) -> std::optional<bool> {
     if (fails_on_dma_drm(at.element))
       return true;
-    const bool passes = is_transparent(at.element) || GST_IS_BASE_TRANSFORM(at.element);
     // an element of this set answers its own queries so
-    if (!passes || knows_dma_drm(at.src) || at.sinks.empty() || is_explaining(at.sinks.front()))
+    if (!passes_dma_drm(at.element, at.src) || at.sinks.empty() || is_explaining(at.sinks.front()))
       return false;
     return std::nullopt;
   });
+}
+
+bool leads_through_filter_without_dma_drm(GstPad *src)
+{
+  std::size_t left = kMostElements;
+  return has_filters_without_dma_drm() && leads_through_filter(src, left);
 }
 
 bool is_flushing(GstElement *element)

@@ -61,6 +61,9 @@ bool is_transform_choosing_before(GstPad *sink);
 // come.
 bool comes_through_filter_without_dma_drm(GstPad *sink);
 
+// The same of what `src` sends, on any branch of a tee.
+bool leads_through_filter_without_dma_drm(GstPad *src);
+
 // Whether a flush or a state change has reached the element, its neighbour upstream, or anything
 // downstream: every event fails then, whatever it says.
 bool is_flushing(GstElement *element);

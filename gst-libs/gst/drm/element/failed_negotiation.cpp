@@ -79,29 +79,13 @@ GstPtr<GstCaps> refused_by(GstPad *sink, GstQuery *answered)
   return is_refused ? theirs : GstPtr<GstCaps>();
 }
 
-bool is_dma_drm(const GstStructure *structure)
-{
-  return g_strcmp0(gst_structure_get_string(structure, "format"), "DMA_DRM") == 0;
-}
-
 // Takes DMA_DRM out of the answer where no frame of it could come.
 void keep_what_can_come(GstPad *sink, GstQuery *answered)
 {
   GstCaps *answer = nullptr;
   gst_query_parse_caps_result(answered, &answer);
-  bool found = false;
-  for (guint i = 0; answer && !gst_caps_is_any(answer) && i < gst_caps_get_size(answer); i++)
-    found = found || is_dma_drm(gst_caps_get_structure(answer, i));
-  if (!found || !comes_through_filter_without_dma_drm(sink))
-    return;
-  auto kept = GstPtr<GstCaps>::adopt(gst_caps_copy(answer));
-  gst_caps_filter_and_map_in_place(
-      kept.get(),
-      [](GstCapsFeatures *, GstStructure *structure, gpointer) noexcept -> gboolean {
-        return !is_dma_drm(structure);
-      },
-      nullptr);
-  gst_query_set_caps_result(answered, kept.get());
+  if (answer && names_dma_drm(answer) && comes_through_filter_without_dma_drm(sink))
+    gst_query_set_caps_result(answered, without_dma_drm(answer).get());
 }
 
 } // namespace
@@ -162,6 +146,31 @@ void FailedNegotiation::explain_empty_answer(GstElement *element, GstPad *sink, 
     return;
   answered_empty_ = true;
   post_mismatch(element, explain_(refused.get()));
+}
+
+void FailedNegotiation::watch_caps(GstPad *sink)
+{
+  gst_pad_add_probe(sink, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, logging<on_event>, this, nullptr);
+}
+
+GstPadProbeReturn FailedNegotiation::on_event(GstPad *pad, GstPadProbeInfo *info, gpointer self)
+{
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+  const auto element = GstPtr<GstElement>::adopt(gst_pad_get_parent_element(pad));
+  if (element && brings_caps(event))
+    static_cast<FailedNegotiation *>(self)->explain_refused_caps(element.get(), pad, event);
+  return GST_PAD_PROBE_OK;
+}
+
+void FailedNegotiation::explain_refused_caps(GstElement *element, GstPad *sink, GstEvent *event)
+{
+  GstCaps *caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  if (!gst_caps_is_fixed(caps) || gst_pad_query_accept_caps(sink, caps) || is_flushing(element))
+    return;
+  begin(caps);
+  if (claim())
+    post_mismatch(element, explain_(caps));
 }
 
 void FailedNegotiation::begin(const GstCaps *caps)

@@ -46,6 +46,9 @@ public:
   // To be called once, when the element is made. `explain` gets the filter, or what the source can
   // send.
   void watch(GstPad *sink, std::function<Mismatch(const GstCaps *)> explain);
+  // After watch(): posts that text where caps come that `sink` does not accept. GstPad refuses them
+  // before the element sees their event.
+  void watch_caps(GstPad *sink);
 
   // The stream starts anew: every failure is worth a message.
   void reset() { succeed(); }
@@ -76,6 +79,8 @@ public:
 
 private:
   void explain_empty_answer(GstElement *element, GstPad *sink, GstQuery *answered);
+  void explain_refused_caps(GstElement *element, GstPad *sink, GstEvent *event);
+  static GstPadProbeReturn on_event(GstPad *pad, GstPadProbeInfo *info, gpointer self);
   static GstPadProbeReturn on_answer(GstPad *pad, GstPadProbeInfo *info, gpointer self);
 
   OncePerFailure posted_;

@@ -261,6 +261,7 @@ InPlaceFrames::InPlaceFrames(GstBaseTransform *element, std::unique_ptr<InPlaceF
       copier_(element, [this] { return failure_.claim(); })
 {
   failure_.watch(element->sinkpad, [this](const GstCaps *filter) { return mismatch(filter); });
+  failure_.watch_caps(element->sinkpad);
 }
 
 Mismatch InPlaceFrames::mismatch(const GstCaps *caps) const

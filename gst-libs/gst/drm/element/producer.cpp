@@ -16,6 +16,8 @@
 #include <gst/drm/gstdrmsync.h>
 #include <gst/video/video.h>
 
+#include "caps_features.hpp"
+#include "chain.hpp"
 #include "format_sets.hpp"
 
 namespace gstdrm {
@@ -171,6 +173,8 @@ Producer::Agreement Producer::agree(GstPad *pad, const GstCaps *own, const Forma
   const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad, nullptr));
   Agreement agreement;
   agreement.common = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(peer.get(), asked.get())));
+  if (names_dma_drm(agreement.common.get()) && leads_through_filter_without_dma_drm(pad))
+    agreement.common = without_dma_drm(agreement.common.get());
   GST_CAT_DEBUG_OBJECT(category_, element_,
                        "own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", common %" GST_PTR_FORMAT,
                        asked.get(), peer.get(), agreement.common.get());
