@@ -240,7 +240,7 @@ bool leads_through_filter(GstPad *src, std::size_t &left)
 {
   const GstPtr<GstPad> pad = linked_pad(src);
   const GstPtr<GstElement> element = element_of(pad);
-  if (!element || left == 0)
+  if (!element || left == 0 || knows_dma_drm(pad))
     return false;
   left--;
   if (fails_on_dma_drm(element.get()))
