@@ -246,6 +246,11 @@ TEST_F(FlipQueueTest, waiting_submission_sleeps_until_the_slot_is_free)
   vblank();
   EXPECT_EQ(waiting.get(), FlipQueue::Outcome::Queued);
   EXPECT_EQ(queue.counters().dropped, 0U);
+  EXPECT_EQ(queue.counters().waits, 1U);
+  vblank();
+  vblank();
+  EXPECT_EQ(submit(buffer(), FlipQueue::Overflow::Wait), FlipQueue::Outcome::Queued);
+  EXPECT_EQ(queue.counters().waits, 1U); // the slot was free
 }
 
 TEST_F(FlipQueueTest, flushing_wakes_it_and_leaves_the_frame_alone)
@@ -262,6 +267,8 @@ TEST_F(FlipQueueTest, flushing_wakes_it_and_leaves_the_frame_alone)
   queue.set_flushing(true);
   EXPECT_EQ(waiting.get(), FlipQueue::Outcome::Flushing);
   EXPECT_EQ(frame.owner, owner);
+  EXPECT_EQ(queue.submit(frame, FlipQueue::Overflow::Wait), FlipQueue::Outcome::Flushing);
+  EXPECT_EQ(queue.counters().waits, 1U); // a frame of a flush does not wait
   queue.set_flushing(false);
   vblank();
   EXPECT_EQ(queue.submit(frame, FlipQueue::Overflow::Wait), FlipQueue::Outcome::Queued);

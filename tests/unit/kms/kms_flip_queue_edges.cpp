@@ -270,7 +270,9 @@ TEST_F(Edges, without_memory_the_display_fails_and_what_waits_is_kept_for_clear)
   EXPECT_EQ(capture.get().error().sys_errno, EIO);
   ASSERT_TRUE(queue.failure());
   EXPECT_EQ(queue.failure()->sys_errno, ENOMEM);
-  EXPECT_EQ(submit(frame()), FlipQueue::Outcome::Failed);
+  Frame next = frame();
+  EXPECT_EQ(queue.submit(next, FlipQueue::Overflow::Wait), FlipQueue::Outcome::Failed);
+  EXPECT_EQ(queue.counters().waits, 0U);
   EXPECT_EQ(waits.owner.use_count(), 2);
   queue.clear();
   EXPECT_EQ(waits.owner.use_count(), 1);
