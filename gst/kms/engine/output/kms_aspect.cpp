@@ -33,6 +33,12 @@ bool is_standard_definition(const drmModeModeInfo &mode)
          (mode.vdisplay == 480 || mode.vdisplay == 576);
 }
 
+// Plasma televisions of 16:9 have panels of 1024x720, 1024x768, 1024x1024, 1024x1080 or 1280x1080.
+bool has_wide_pixels(const drmModeModeInfo &mode)
+{
+  return mode.hdisplay == 1024 || (mode.hdisplay == 1280 && mode.vdisplay == 1080);
+}
+
 double distance(double a, double b)
 {
   return std::abs(std::log(a / b));
@@ -50,9 +56,8 @@ double picture_aspect(const drmModeModeInfo &mode)
 // EDIDs give centimetres, or a ratio such as 16x9 in the place of a size, and are wrong now and
 // then: small panels have the size of another one. They choose between the two shapes that a mode
 // of standard definition can have. The pixels of the display's own mode count as other than square
-// only where a panel that exists explains the size: plasma televisions, 1024x768 and 1024x1024 on
-// 16:9, which have wide pixels and 80 cm or more across. How a display fits another mode into its
-// panel is not known: its pixels count as square.
+// only where a panel that exists explains the size. How a display fits another mode into its panel
+// is not known: its pixels count as square.
 double pixel_aspect(const drmModeModeInfo &mode, const ScreenSize &screen)
 {
   if (mode.hdisplay == 0 || mode.vdisplay == 0)
@@ -75,7 +80,7 @@ double pixel_aspect(const drmModeModeInfo &mode, const ScreenSize &screen)
   // 160x90 and 160x100 in centimetres are ratios too
   const bool is_ratio =
       screen.width_mm == 1600 && (screen.height_mm == 900 || screen.height_mm == 1000);
-  return is_own && pixels >= 1 && screen.width_mm >= kLeastTelevision_mm && !is_ratio &&
+  return is_own && has_wide_pixels(mode) && screen.width_mm >= kLeastTelevision_mm && !is_ratio &&
                  aspect >= kLeastWide && aspect <= kMostWide
              ? aspect
              : 1;
