@@ -40,6 +40,7 @@ const drmModeModeInfo k1024_60 = mode(65000, 1024, 1344, 768, 806, 0, DRM_MODE_T
 const drmModeModeInfo k1024_46 = mode(49839, 1024, 1344, 768, 806); // made up: 46.01 Hz
 const drmModeModeInfo k1080_60 = mode(148500, 1920, 2200, 1080, 1125);
 const drmModeModeInfo k1080_50 = mode(148500, 1920, 2640, 1080, 1125);
+const drmModeModeInfo k1080_30 = mode(74250, 1920, 2200, 1080, 1125);
 const drmModeModeInfo k1080_24 = mode(74250, 1920, 2750, 1080, 1125);
 const drmModeModeInfo k1080_2398 = mode(74176, 1920, 2750, 1080, 1125);
 const drmModeModeInfo k1080i_60 = mode(74250, 1920, 2200, 1080, 1125, DRM_MODE_FLAG_INTERLACE);
@@ -48,6 +49,8 @@ const drmModeModeInfo k1080p_60 = mode(148500, 1920, 2200, 1080, 1125, 0, DRM_MO
 const drmModeModeInfo k1080p_50 = mode(148500, 1920, 2640, 1080, 1125, 0, DRM_MODE_TYPE_PREFERRED);
 const drmModeModeInfo k720_60 = mode(74250, 1280, 1650, 720, 750);
 const drmModeModeInfo k720_50 = mode(74250, 1280, 1980, 720, 750);
+const drmModeModeInfo k720_30 = mode(74250, 1280, 3300, 720, 750);
+const drmModeModeInfo k2160p_30 = mode(297000, 3840, 4400, 2160, 2250, 0, DRM_MODE_TYPE_PREFERRED); // HDMI 1.4
 const drmModeModeInfo k720_2398 = mode(59341, 1280, 3300, 720, 750);
 
 struct Row {
@@ -87,6 +90,8 @@ const Row kRows[] = {
     {"webrtc_on_a_television", {k1080p_60, k1080_2398, k1080_50, k720_2398, k720_50, k720_60}, 1280, 720, {0, 1}, 5},
     {"webrtc_of_the_television_s_own_size", {k1080_2398, k1080_50, k1080p_60}, 1920, 1080, {0, 1}, 2},
     {"unknown_rate_in_europe", {k1080_60, k1080p_50, k720_2398, k720_60, k720_50}, 1280, 720, {0, 1}, 4},
+    {"unknown_rate_on_a_television_of_2160p30", {k2160p_30, k720_30, k720_60, k720_2398}, 1280, 720, {0, 1}, 2},
+    {"30_on_a_television_of_2160p30", {k2160p_30, k720_30, k720_60, k720_2398}, 1280, 720, {30, 1}, 1},
     {"unknown_rate_without_a_preferred_mode", {k640_75, k640_72, k640_60}, 640, 480, {0, 1}, 2},
     {"first_of_equal_modes", {k640_60, k640_60}, 640, 480, {60, 1}, 0},
     {"larger_than_all", {k640_60, k1024_60}, 1025, 100, {60, 1}, -1},
@@ -131,6 +136,7 @@ const AutoRow kAutoRows[] = {
     {"2160p60_scaled_down", {k1080p_60, k720_60}, {3840, 2160, {60, 1}, 0, true}, {0, 1}},
     {"larger_than_the_own_mode", {k1080p_60, k2160_30, k2160_24}, {2560, 1440, {25, 1}}, {1, 2}},
     {"larger_than_all", {k1080p_60, k720_60}, {2560, 1440, {25, 1}}, {}},
+    {"unknown_rate_where_2160p30_is_preferred", {k2160p_30, k1080_30, k1080_60}, {1280, 720, {}}, {0, 2, 1}},
     {"another_shape_comes_last", {k1080p_60, k1024_46, k720_50}, {640, 480, {}}, {0, 2, 1}},
     {"interlaced_after_progressive", {k1080i_60, k1080p_60}, {1280, 720, {}}, {1, 0}},
     {"no_preferred_mode", {k720_60, k1080_60}, {640, 360, {}}, {0, 1}},

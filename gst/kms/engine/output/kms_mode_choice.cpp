@@ -92,6 +92,10 @@ ModeRank rank(const drmModeModeInfo &mode, const drmModeModeInfo &own, const Mod
   const double rate =
       is_known ? static_cast<double>(picture.rate.numerator) / picture.rate.denominator
                : own_refresh;
+  // A display that prefers 30 Hz or less is short of bandwidth in that size alone, and streams of
+  // unknown rate have up to 60 pictures a second.
+  constexpr double kLeastUsual_hz = 48;
+  const double usual_refresh = is_known || own_refresh >= kLeastUsual_hz ? own_refresh : 60;
   const double refresh = refresh_of(mode);
   const bool preferred = (mode.type & DRM_MODE_TYPE_PREFERRED) != 0;
 
@@ -125,7 +129,7 @@ ModeRank rank(const drmModeModeInfo &mode, const drmModeModeInfo &own, const Mod
                          picture.aspect > 0 ? picture.aspect : pixel_shape(mode)),
           unevenness(refresh, rate),
           preferred ? 0.0 : 1.0,
-          std::abs(refresh - own_refresh)};
+          std::abs(refresh - usual_refresh)};
 }
 
 std::string describe(const ModeRequest &request)
