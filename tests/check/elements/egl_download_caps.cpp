@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The rules of egldmabufdownload's caps, text to text: sizes, and pictures with fields.
+// The rules of egldmabufdownload's caps, text to text: sizes, pictures with fields, and the equations of colours.
 #include "support/dmabuf_elements.hpp"
 
 #include "element/gstegldownloadcaps.hpp"
@@ -86,12 +86,42 @@ GST_START_TEST(test_rows)
 }
 GST_END_TEST
 
+// --- colours -------------------------------------------------------------------------------------
+
+struct ConversionRow {
+  const char *name;
+  const char *colorimetry;
+  gstdrm::egl::YuvMatrix matrix;
+  gstdrm::egl::YuvRange range = gstdrm::egl::YuvRange::Limited;
+};
+
+// SMPTE 240M and FCC become the nearest of the three that are drawn.
+const ConversionRow kConversions[] = {
+    {"BT.601", "bt601", gstdrm::egl::YuvMatrix::Bt601},
+    {"BT.709", "bt709", gstdrm::egl::YuvMatrix::Bt709},
+    {"BT.2020", "bt2020", gstdrm::egl::YuvMatrix::Bt2020},
+    {"SMPTE 240M", "smpte240m", gstdrm::egl::YuvMatrix::Bt709},
+    {"FCC", "2:2:0:0", gstdrm::egl::YuvMatrix::Bt601},
+    {"a JPEG", "1:4:0:0", gstdrm::egl::YuvMatrix::Bt601, gstdrm::egl::YuvRange::Full},
+};
+
+GST_START_TEST(test_conversions)
+{
+  const ConversionRow &row = kConversions[__i__];
+  const auto caps = caps_of((std::string(DRM "NV12, colorimetry=(string)") + row.colorimetry).c_str());
+  const auto got = gstdrm::conversion_of(caps.get());
+  fail_unless(got.matrix == row.matrix && got.range == row.range, "%s: matrix %d, range %d", row.name, static_cast<int>(got.matrix),
+              static_cast<int>(got.range));
+}
+GST_END_TEST
+
 Suite *egl_download_caps_suite()
 {
   Suite *suite = suite_create("egl-download-caps");
   TCase *tcase = tcase_create("caps");
   suite_add_tcase(suite, tcase);
   tcase_add_loop_test(tcase, test_rows, 0, G_N_ELEMENTS(kRows));
+  tcase_add_loop_test(tcase, test_conversions, 0, G_N_ELEMENTS(kConversions));
   return suite;
 }
 
