@@ -4,21 +4,30 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
 #include <string_view>
 #include <utility>
 
+#include <EGL/egl.h>
+#include <EGL/eglext.h>
 #include <GLES2/gl2.h>
+#include <gst/gl/gl.h>
 
-#include "gl_frames.hpp"
+#include "support/check_main.hpp"
 
 namespace gstdrm::test {
 
 inline constexpr const char *kOtherVersion = "OpenGL ES 3.2 another driver 1.0"; // not Mesa's
 
+// What the driver does where it is asked for a sync object of EGL.
+enum class Syncs {
+  Made,
+  Refused,
+  Missing, // it has no such function
+};
+
 inline std::atomic<bool> is_gpu{false};
 inline std::atomic<const char *> version{nullptr}; // nullptr: the driver's own
-inline std::atomic<bool> makes_no_sync{false};
+inline std::atomic<Syncs> syncs{Syncs::Made};
 inline std::atomic<PFNGLGETSTRINGPROC> driver_get_string{nullptr};
 inline decltype(GstGLContextClass::get_proc_address) look_up = nullptr;
 
@@ -44,32 +53,36 @@ inline gpointer find_function(GstGLAPI api, const gchar *name) noexcept
     driver_get_string = reinterpret_cast<PFNGLGETSTRINGPROC>(found);
     return reinterpret_cast<gpointer>(get_string);
   }
-  return asked == "eglCreateSyncKHR" && makes_no_sync ? reinterpret_cast<gpointer>(make_no_sync)
-                                                      : found;
+  if (asked == "eglCreateSyncKHR" && syncs != Syncs::Made)
+    return syncs == Syncs::Refused ? reinterpret_cast<gpointer>(make_no_sync) : nullptr;
+  return found;
 }
 
-// A context whose driver goes by these names, for as long as this lives.
-class Gpu {
+// The driver goes by these names in contexts that are opened as long as this lives.
+class DriverName {
 public:
-  explicit Gpu(const char *gl_version = nullptr, bool no_sync = false)
+  explicit DriverName(const char *gl_version = nullptr, Syncs made = Syncs::Made)
+      : contexts_(static_cast<GstGLContextClass *>(
+            g_type_class_peek(g_type_from_name("GstGLContextEGL"))))
   {
-    auto *klass =
-        static_cast<GstGLContextClass *>(g_type_class_peek(g_type_from_name("GstGLContextEGL")));
-    fail_unless(klass != nullptr, "no context of EGL has been made yet");
-    look_up = std::exchange(klass->get_proc_address, find_function);
+    fail_unless(contexts_ != nullptr, "no context of EGL has been made yet");
+    if (contexts_->get_proc_address != find_function) // a case that failed leaves it behind
+      look_up = std::exchange(contexts_->get_proc_address, find_function);
     is_gpu = true;
     version = gl_version;
-    makes_no_sync = no_sync;
-    gl = std::make_unique<Gl>();
-    klass->get_proc_address = look_up;
-    is_gpu = false;
-    fail_unless(gl->thread != nullptr, "no GL: %s", gl->problem.c_str());
-    fail_if(device().driver().is_software);
-    fail_unless(device().has_native_fences());
+    syncs = made;
   }
-  [[nodiscard]] const egl::Device &device() const { return *gl->thread->device(); }
+  DriverName(const DriverName &) = delete;
+  DriverName &operator=(const DriverName &) = delete;
+  ~DriverName()
+  {
+    contexts_->get_proc_address = look_up;
+    is_gpu = false;
+    version = nullptr;
+  }
 
-  std::unique_ptr<Gl> gl;
+private:
+  GstGLContextClass *const contexts_;
 };
 
 } // namespace gstdrm::test

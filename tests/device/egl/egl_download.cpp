@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/core/unique_fd.hpp>
 
+#include "driver_names.hpp"
 #include "egl_download_pixels.hpp"
 #include "egl_download_support.hpp"
 #include "support/open_fds.hpp"
@@ -87,6 +89,45 @@ GST_START_TEST(test_fence)
   ::close(fence);
   for (guint i = 0; i < gst_buffer_n_memory(buffer); i++)
     fail_unless(gst_is_dmabuf_memory(gst_buffer_peek_memory(buffer, i)));
+}
+GST_END_TEST
+
+namespace {
+
+struct UnfencedRow {
+  const char *name;
+  const char *gl_version;
+  bool has_fence; // of the kernel's, in place of glFinish()
+};
+
+const UnfencedRow kUnfenced[] = {
+    {"Mesa", nullptr, true},
+    {"another driver", kOtherVersion, false},
+};
+
+} // namespace
+
+// A driver of a GPU without native fences: what Mesa leaves with a dma-buf, the kernel hands out,
+// and the CPU waits for nothing. Of other drivers nothing is known.
+GST_START_TEST(test_no_native_fences)
+{
+  if (!gl_draws())
+    return;
+  constexpr int kFrames = 3;
+  const UnfencedRow &row = kUnfenced[__i__];
+  const DriverName name(row.gl_version, Syncs::Missing);
+  Download download(source(64, 48, kFrames) + " ! egldmabufdownload name=d ! " + dma_drm("XR24") +
+                    " ! appsink name=out sync=false");
+  download.play();
+  for (int i = 0; i < kFrames; i++) {
+    const auto sample = download.pull("out");
+    fail_unless(sample, "%s: %s", row.name, download.outcome().c_str());
+    GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(gst_sample_get_buffer(sample.get()));
+    const gstdrm::UniqueFd fence(meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1);
+    fail_unless(static_cast<bool>(fence) == row.has_fence, "%s", row.name);
+  }
+  fail_unless_equals_uint64(download.stat("draws"), kFrames);
+  fail_unless_equals_uint64(download.stat("waits"), row.has_fence ? 0 : kFrames);
 }
 GST_END_TEST
 
@@ -344,6 +385,7 @@ static Suite *egl_download_suite()
   add_download_handler_cases(tcase, ended);
   tcase_add_test(tcase, test_steady_state);
   tcase_add_test(tcase, test_fence);
+  tcase_add_loop_test(tcase, test_no_native_fences, 0, G_N_ELEMENTS(kUnfenced));
   tcase_add_loop_test(tcase, test_refusals, 0, G_N_ELEMENTS(kRefusals));
   tcase_add_test(tcase, test_renegotiation);
   tcase_add_test(tcase, test_nothing_in_midstream);

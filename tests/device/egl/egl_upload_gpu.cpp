@@ -3,6 +3,7 @@
 // who wait for it (driver_names.hpp).
 #include <array>
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -19,6 +20,22 @@ namespace {
 
 using namespace gstdrm;
 using namespace gstdrm::test;
+
+// A context whose driver goes by the name of a GPU's.
+class Gpu {
+public:
+  explicit Gpu(const char *gl_version = nullptr, Syncs made = Syncs::Made)
+  {
+    const DriverName name(gl_version, made);
+    gl = std::make_unique<Gl>();
+    fail_unless(gl->thread != nullptr, "no GL: %s", gl->problem.c_str());
+    fail_if(device().driver().is_software);
+    fail_unless(device().has_native_fences() == (made != Syncs::Missing));
+  }
+  [[nodiscard]] const egl::Device &device() const { return *gl->thread->device(); }
+
+  std::unique_ptr<Gl> gl;
+};
 
 struct Wait {
   const char *name;
@@ -89,7 +106,7 @@ GST_END_TEST
 // The driver makes no sync of the fence: the CPU waits, before the frame goes on.
 GST_START_TEST(test_refused)
 {
-  const Gpu gpu(nullptr, true);
+  const Gpu gpu(nullptr, Syncs::Refused);
   Frames frames(*gpu.gl, {.plain = kXrgb});
   Timeline timeline;
   const auto frame = dmabuf(kXrgb, 1);
@@ -145,6 +162,41 @@ GST_START_TEST(test_release)
 }
 GST_END_TEST
 
+struct Unfenced {
+  const char *name;
+  const char *version;
+  bool announced;
+  bool has_fence;         // when it is back
+  std::uint64_t finishes; // that GL is asked for a frame on its way back
+};
+const Unfenced kUnfenced[] = {
+    {"announced", nullptr, true, true, 0},
+    {"Mesa's own implicit fences", nullptr, false, false, 0},
+    {"announced, another driver", kOtherVersion, true, false, 1},
+    {"an implicit fence for another driver", kOtherVersion, false, false, 1},
+};
+
+// A driver without native fences: what Mesa leaves with a dma-buf, the kernel hands out. Of other
+// drivers nothing is known, and GL finishes.
+GST_START_TEST(test_release_without_native_fences)
+{
+  const Unfenced &row = kUnfenced[__i__];
+  const Gpu gpu(row.version, Syncs::Missing);
+  Frames frames(*gpu.gl, {.plain = kXrgb, .takes_release_fences = row.announced});
+  const auto frame = dmabuf(kXrgb, 1);
+  GstDrmSyncMeta *meta = gst_buffer_add_drm_sync_meta(frame.get());
+  auto out = frames.upload(frame);
+  gpu.gl->settle();
+  const GlCalls before = gl_calls();
+  out.reset();
+  gpu.gl->settle();
+  fail_unless(gst_buffer_is_writable(frame.get()), "%s: the frame did not come back", row.name);
+  const UniqueFd fence(gst_drm_sync_meta_dup_release_fence(meta));
+  fail_unless(static_cast<bool>(fence) == row.has_fence, "%s", row.name);
+  fail_unless_equals_uint64(gl_calls().at("glFinish") - before.at("glFinish"), row.finishes);
+}
+GST_END_TEST
+
 // What is drawn: GL waits, draws, and makes the sync point and the frame's fence behind that. The
 // fence is flushed, or it might never signal for another process.
 GST_START_TEST(test_drawn_in_order)
@@ -183,7 +235,7 @@ void note_calls(gpointer calls, GstMiniObject *) noexcept
 GST_START_TEST(test_back_last)
 {
   const char *const behind = kReturns[__i__];
-  const Gpu gpu(nullptr, __i__ == 1);
+  const Gpu gpu(nullptr, __i__ == 1 ? Syncs::Refused : Syncs::Made);
   Frames frames(*gpu.gl, {.plain = kXrgb, .takes_release_fences = true});
   const auto memory = dmabuf(kXrgb, 1);
   (void)frames.upload(memory);
@@ -349,5 +401,6 @@ void gstdrm::test::add_gpu_tests(Suite *suite)
   tcase_add_loop_test(gpu, test_drawn_in_order, 0, G_N_ELEMENTS(kReleases));
   tcase_add_loop_test(gpu, test_back_last, 0, G_N_ELEMENTS(kReturns));
   tcase_add_loop_test(gpu, test_release, 0, G_N_ELEMENTS(kReleases));
+  tcase_add_loop_test(gpu, test_release_without_native_fences, 0, G_N_ELEMENTS(kUnfenced));
   suite_add_tcase(suite, gpu);
 }
