@@ -28,6 +28,7 @@ enum class Syncs {
 inline std::atomic<bool> is_gpu{false};
 inline std::atomic<const char *> version{nullptr}; // nullptr: the driver's own
 inline std::atomic<Syncs> syncs{Syncs::Made};
+inline std::atomic<const char *> node{nullptr}; // of its device; nullptr: the driver's own
 inline std::atomic<PFNGLGETSTRINGPROC> driver_get_string{nullptr};
 inline decltype(GstGLContextClass::get_proc_address) look_up = nullptr;
 
@@ -45,6 +46,19 @@ inline EGLSyncKHR make_no_sync(EGLDisplay, EGLenum, const EGLint *) noexcept
   return EGL_NO_SYNC_KHR;
 }
 
+inline EGLBoolean query_display_attrib(EGLDisplay, EGLint, EGLAttrib *value) noexcept
+{
+  *value = 1; // a device
+  return EGL_TRUE;
+}
+
+inline const char *query_device_string(EGLDeviceEXT, EGLint name) noexcept
+{
+  return name == EGL_EXTENSIONS             ? "EGL_EXT_device_drm"
+         : name == EGL_DRM_DEVICE_FILE_EXT ? node.load()
+                                            : nullptr;
+}
+
 inline gpointer find_function(GstGLAPI api, const gchar *name) noexcept
 {
   const gpointer found = look_up(api, name);
@@ -55,13 +69,18 @@ inline gpointer find_function(GstGLAPI api, const gchar *name) noexcept
   }
   if (asked == "eglCreateSyncKHR" && syncs != Syncs::Made)
     return syncs == Syncs::Refused ? reinterpret_cast<gpointer>(make_no_sync) : nullptr;
+  if (found && node && asked == "eglQueryDisplayAttribEXT")
+    return reinterpret_cast<gpointer>(query_display_attrib);
+  if (found && node && asked == "eglQueryDeviceStringEXT")
+    return reinterpret_cast<gpointer>(query_device_string);
   return found;
 }
 
 // The driver goes by these names in contexts that are opened as long as this lives.
 class DriverName {
 public:
-  explicit DriverName(const char *gl_version = nullptr, Syncs made = Syncs::Made)
+  explicit DriverName(const char *gl_version = nullptr, Syncs made = Syncs::Made,
+                      const char *device_node = nullptr)
       : contexts_(static_cast<GstGLContextClass *>(
             g_type_class_peek(g_type_from_name("GstGLContextEGL"))))
   {
@@ -71,6 +90,7 @@ public:
     is_gpu = true;
     version = gl_version;
     syncs = made;
+    node = device_node;
   }
   DriverName(const DriverName &) = delete;
   DriverName &operator=(const DriverName &) = delete;
@@ -79,6 +99,7 @@ public:
     contexts_->get_proc_address = look_up;
     is_gpu = false;
     version = nullptr;
+    node = nullptr;
   }
 
 private:

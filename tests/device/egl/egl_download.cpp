@@ -13,6 +13,7 @@
 #include "driver_names.hpp"
 #include "egl_download_pixels.hpp"
 #include "egl_download_support.hpp"
+#include "support/consumer.hpp"
 #include "support/open_fds.hpp"
 
 using namespace gstdrm::test;
@@ -128,6 +129,63 @@ GST_START_TEST(test_no_native_fences)
   }
   fail_unless_equals_uint64(download.stat("draws"), kFrames);
   fail_unless_equals_uint64(download.stat("waits"), row.has_fence ? 0 : kFrames);
+}
+GST_END_TEST
+
+namespace {
+
+void let_the_cpu_read(GstDrmConstraints *asked)
+{
+  gst_drm_constraints_set_number(asked, GST_DRM_CONSTRAINT_CPU_ACCESS, GST_DRM_ACCESS_READ);
+}
+
+struct MemoryRow {
+  const char *name;
+  const char *caps; // a drm-format, or plain caps
+  Consumer consumer;
+  bool is_of_gbm;
+};
+
+const MemoryRow kMemories[] = {
+    {"a device reads", "XR24", {"display", 0, 0}, true},
+    {"the CPU reads", "XR24", {"reader", 0, 0, let_the_cpu_read}, false},
+    {"plain video", "video/x-raw,format=BGRx", {"reader", 0, 0}, false},
+};
+
+// Where a card is; empty: there is none.
+std::string find_card()
+{
+  const auto allocator = GstPtr<GstDrmAllocator>::adopt(
+      gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_DUMB, nullptr, nullptr));
+  return allocator ? gst_drm_allocator_get_device(allocator.get()) : "";
+}
+
+} // namespace
+
+// OpenGL draws on the machine's card here, by its name: GBM has memory of it, which may be slow for
+// the CPU to read.
+GST_START_TEST(test_memory)
+{
+  const MemoryRow &row = kMemories[__i__];
+  const std::string card = find_card();
+  fail_if(card.empty() && g_getenv("GST_DRM_IN_BOX"), "no card in the box");
+  if (!gl_draws() || card.empty())
+    return;
+  const DriverName name(nullptr, Syncs::Made, card.c_str());
+  const bool is_plain = contains(row.caps, "video/");
+  Download download(source(64, 48, 1) + " ! egldmabufdownload name=d ! " +
+                    (is_plain ? row.caps : dma_drm(row.caps)) + " ! appsink name=out sync=false");
+  const auto sink = download.element("out");
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.get(), "sink"));
+  answer_as(pad.get(), row.consumer);
+  download.play();
+  const auto sample = download.pull("out");
+  fail_unless(sample, "%s: %s", row.name, download.outcome().c_str());
+  fail_unless_equals_uint64(download.stat("draws"), 1);
+  const GstMemory *memory = gst_buffer_peek_memory(gst_sample_get_buffer(sample.get()), 0);
+  const auto kind = gst_drm_allocator_get_kind(GST_DRM_ALLOCATOR(memory->allocator));
+  fail_unless((kind == GST_DRM_ALLOCATOR_KIND_GBM) == row.is_of_gbm, "%s: %s", row.name,
+              G_OBJECT_TYPE_NAME(memory->allocator));
 }
 GST_END_TEST
 
@@ -386,6 +444,7 @@ static Suite *egl_download_suite()
   tcase_add_test(tcase, test_steady_state);
   tcase_add_test(tcase, test_fence);
   tcase_add_loop_test(tcase, test_no_native_fences, 0, G_N_ELEMENTS(kUnfenced));
+  tcase_add_loop_test(tcase, test_memory, 0, G_N_ELEMENTS(kMemories));
   tcase_add_loop_test(tcase, test_refusals, 0, G_N_ELEMENTS(kRefusals));
   tcase_add_test(tcase, test_renegotiation);
   tcase_add_test(tcase, test_nothing_in_midstream);
