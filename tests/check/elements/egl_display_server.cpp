@@ -252,6 +252,31 @@ GST_START_TEST(test_glx_copies)
 }
 GST_END_TEST
 
+// And back: the CPU reads the textures, or an error says how it would not have to.
+GST_START_TEST(test_glx_downloads)
+{
+  const Platform glx("glx");
+  LastOfDisplay last;
+  const Pipeline pipeline("videotestsrc pattern=snow num-buffers=" + std::to_string(kFrames) +
+                          " ! video/x-raw,format=RGBA,width=64,height=48 ! tee name=t t. ! queue ! appsink name=in sync=false "
+                          "t. ! queue ! glupload ! egldmabufdownload name=d ! " + dma_drm("AB24") + " ! appsink name=out sync=false",
+                          Pipeline::AsItIs{});
+  pipeline.play();
+  for (int i = 0; i < kFrames; i++) {
+    const Rgba wanted = rgba_of(pipeline.pull("in").get());
+    const Difference off = difference(pipeline.pull("out").get(), wanted);
+    fail_unless(off.most <= 0, "frame %d: %g steps", i, off.most);
+  }
+  fail_unless(gst_gl_context_get_gl_platform(pipeline.gl_context("d").get()) == GST_GL_PLATFORM_GLX);
+  last.keep(display_of(pipeline.gl_context("d")));
+  fail_unless_equals_uint64(pipeline.stat("d", "copies"), kFrames);
+  const Pipeline refusing("gltestsrc ! egldmabufdownload zero-copy=require ! fakesink", Pipeline::AsItIs{});
+  refusing.play();
+  const std::string error = refusing.said(GST_MESSAGE_ERROR, GST_CLOCK_TIME_NONE);
+  fail_unless(contains(error, "GST_GL_PLATFORM=egl"), "%s", error.c_str());
+}
+GST_END_TEST
+
 // --- command lines of GStreamer's OpenGL elements --------------------------------------------------
 
 #if !defined(__SANITIZE_ADDRESS__) // GStreamer's own: glviewconvert leaks, glvideomixer's glupload has a race
@@ -384,8 +409,10 @@ Suite *egl_display_server_suite()
 #if !defined(__SANITIZE_ADDRESS__)
   tcase_add_loop_test(tcase, test_lines, 0, 2 * G_N_ELEMENTS(kLines));
 #endif
-  if (kIsX11)
+  if (kIsX11) {
     tcase_add_test(tcase, test_glx_copies);
+    tcase_add_test(tcase, test_glx_downloads);
+  }
   return suite;
 }
 
