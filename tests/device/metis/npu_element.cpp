@@ -10,6 +10,7 @@
 
 #include "npu_document.hpp"
 #include "npu_support.hpp"
+#include "support/crops.hpp"
 #include "support/dmabuf_elements.hpp"
 #include "support/sw_sync.hpp"
 
@@ -121,6 +122,33 @@ GST_START_TEST(test_stream)
   }
   Npu::expect("imports", 0); // gone with their memory
   Npu::expect("in_flight", 0);
+}
+GST_END_TEST
+
+// Of a frame that is larger than the caps the device reads the picture where it lies, without a copy.
+GST_START_TEST(test_crop)
+{
+  constexpr guint kX = 34, kY = 18;
+  Npu::reset();
+  const Harness harness(element_with(""));
+  fail_unless(harness.negotiate(dmabuf_caps("NV12", 64, 48)), "%s", harness.last_error().c_str());
+  const auto frame = GstPtr<GstBuffer>::adopt(new_dmabuf_frame("udmabuf", plain_caps("NV12", 160, 120), 5));
+  GstDrmVideoInfo whole;
+  fail_unless(gst_drm_video_info_from_caps(&whole, caps_of(dmabuf_caps("NV12", 160, 120)).get()));
+  auto picture = gstdrm::frame_layout_of(frame.get(), whole);
+  fail_unless(static_cast<bool>(picture));
+  picture->width = 64;
+  picture->height = 48;
+  picture->planes[0].offset_bytes += kY * picture->planes[0].stride_bytes + kX;
+  picture->planes[1].offset_bytes += kY / 2 * picture->planes[1].stride_bytes + kX;
+  GstMapInfo map;
+  fail_unless(gst_memory_map(gst_buffer_peek_memory(frame.get(), 0), &map, GST_MAP_READ));
+  const NpuResult expected = npu_reference(*picture, map.data);
+  gst_memory_unmap(gst_buffer_peek_memory(frame.get(), 0), &map);
+  add_crop(frame.get(), {kX, kY, 64, 48});
+  fail_unless_equals_int(gst_harness_push(harness.get(), gst_buffer_ref(frame.get())), GST_FLOW_OK);
+  check_tensor(pull(harness).get(), expected);
+  fail_unless_equals_uint64(harness.stat("copies"), 0);
 }
 GST_END_TEST
 
@@ -359,6 +387,7 @@ Suite *npu_element_suite()
   Suite *suite = suite_create("npu_element");
   TCase *tc = tcase_create("npu_element");
   tcase_add_loop_test(tc, test_stream, 0, G_N_ELEMENTS(kStreams));
+  tcase_add_test(tc, test_crop);
   tcase_add_loop_test(tc, test_memory_of_an_old_pool, 0, G_N_ELEMENTS(kLetting));
   tcase_add_loop_test(tc, test_failure, 0, G_N_ELEMENTS(kFailures));
   tcase_add_loop_test(tc, test_failed_fence, 0, G_N_ELEMENTS(kFences));
