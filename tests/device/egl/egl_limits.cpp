@@ -64,12 +64,14 @@ struct ElementRow {
   const char *name;     // of the element in question
   const char *settings; // of egldmabufupload; nullptr: it is egldmabufdownload
   bool imports;         // where the driver does not, the row says nothing
+  // Without descriptors: what to do. By the errno alone, where limits are named without one, too.
+  const char *advice = "ulimit -n";
 };
 const ElementRow kElements[] = {
     {"u", "mode=import zero-copy=require", true},
     {"u", "", false},
     {"u", "mode=copy", false},
-    {"d", nullptr, false},
+    {"d", nullptr, false, "Raise the process's limit of open files (ulimit -n)."},
 };
 
 GstPadProbeReturn drop_reconfigure(GstPad *, GstPadProbeInfo *info, gpointer) noexcept
@@ -206,7 +208,7 @@ GST_START_TEST(test_few_descriptors)
           const FewDescriptors few(left);
           return poor.goes_on();
         },
-        outcomes, "ulimit -n");
+        outcomes, row.advice);
     if (left == 0) { // threads that GLib keeps have descriptors as well
       fds = count_fds();
       images = live_images();
