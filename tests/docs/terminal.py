@@ -28,6 +28,8 @@ FAILING = (
     ('videotestsrc ! video/x-raw,format=YUY2 ! dmabufupload ! kmsdmabufsink', ('YUY2', 'kmsdmabufsink0', 'videoconvert')),
     ('videotestsrc ! video/x-raw,format=GRAY16_BE ! egldmabufupload zero-copy=require ! fakesink', ('GRAY16_BE', 'zero-copy')),
     ('videotestsrc ! video/x-raw,format=BGRx ! egldmabufupload mode=import ! fakesink', ('mode=import', 'mode=auto')),
+    ('videotestsrc ! video/x-raw,format=BGRx ! egldmabufupload mode=copy ! "video/x-raw(memory:GLMemory),texture-target=external-oes" ! fakesink',
+     ('plain BGRx', 'memory:GLMemory', 'glcolorconvert')),
     (f'videotestsrc ! video/x-raw,format=NV12 ! vadmabufconvert ! {DMA_DRM.format("R8")} ! fakesink', ('NV12', 'R8')),
     (f'videotestsrc ! video/x-raw,format=NV12,width=5000,height=3000 ! metisdmabufinfer backend=cpu model={MODEL} ! kmsdmabufsink', ('width 5000',)),
     ('vadmabufsrc ! dmabufdownload ! video/x-raw,format=YUY2 ! kmsdmabufsink', ('no format in common', 'dmabufdownload0')),
