@@ -460,6 +460,18 @@ bad_gbm_drivers() {
     grep -q '^kms:card1:[0-9]*  primary plane of vkms' "$work/out"
 }
 
+# A machine without udmabuf, dma-heaps and cards, as far as this pipeline sees: dmabufupload warns, and plays.
+warns_in_a_pipeline() {
+  local real=$tool tool=$work/poor
+  cat >"$tool" <<END
+#!/bin/sh
+exec unshare --mount sh -c 'mount --bind /dev/null /dev/udmabuf && mount -t tmpfs none /dev/dma_heap && mount -t tmpfs none /dev/dri && exec "\$0" "\$@"' '$real' "\$@"
+END
+  chmod +x "$tool"
+  gives 0 --pipeline 'videotestsrc num-buffers=1 ! video/x-raw,format=NV12,width=256,height=64 ! dmabufupload name=up ! fakesink' &&
+    grep -q '^warning: up: up found nothing .* exports dma-bufs' "$work/out" && grep -q '^result: frames reach every sink' "$work/out"
+}
+
 in_box() {
   check 'a driver of GBM that crashes' bad_gbm_drivers
   check 'the devices of the box, live and saved' lists_the_box
@@ -468,6 +480,7 @@ in_box() {
   check 'the box as JSON that fits the schema' eval 'gives 0 --save "$work/box.json" && gives 0 --matrix --format json && cp "$work/out" "$work/matrix.json" && "$here/schema.py" "$docs/gst-drm-inspect.schema.json" "$work/box.json" "$work/matrix.json"'
   check 'a camera and a display' eval 'gives 0 --why "$("$tool" | sed -n "s/^\(v4l2:video[0-9]*:capture\) .*vivid.*/\1/p" | head -1)" "$(primary)" && grep -q "these are two devices" "$work/out"'
   if gst-inspect-1.0 kmsdmabufsink >"$work/log" 2>&1 && gst-inspect-1.0 dmabufupload >"$work/log" 2>&1; then
+    check 'the warning of an element' warns_in_a_pipeline
     check 'an element and a plane' eval 'gives 0 --why dmabufupload "$(primary)"'
     check 'the reason of an element' eval 'gives 1 --pipeline "videotestsrc ! video/x-raw,format=YUY2 ! kmsdmabufsink name=show driver-name=vkms" && grep -q "^result: failed: show: show finds nothing in common.*YUY2.*videoconvert" "$work/out" && ! grep -q "In common: \|caps in common" "$work/out"'
     check 'dmabufupload to the display' eval 'gives 0 --pipeline "videotestsrc num-buffers=2 ! video/x-raw,format=BGRx,width=640,height=480 ! dmabufupload name=up ! kmsdmabufsink name=show driver-name=vkms" && grep -q "chosen: .*DMABuf.*XR24" "$work/out" && grep -q "^copies: up: 0 in [12] frame" "$work/out" && grep -q "^copies: show: 0 in" "$work/out"'
