@@ -170,9 +170,11 @@ void image_to_texture(GLenum target, GLeglImageOES image) noexcept
   bind_fbo(GL_FRAMEBUFFER, own[1]);
   attach(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, target, own[0], 0);
   bind(target, static_cast<GLuint>(texture));
-  const GLenum channels = of.fourcc == DRM_FORMAT_R8     ? GL_R8
-                          : of.fourcc == DRM_FORMAT_GR88 ? GL_RG8
-                                                         : GL_RGB; // XR24 has no alpha to be copied
+  const GLenum channels = of.fourcc == DRM_FORMAT_R8       ? GL_R8
+                          : of.fourcc == DRM_FORMAT_GR88   ? GL_RG8
+                          : of.fourcc == DRM_FORMAT_R16    ? GL_R16_EXT
+                          : of.fourcc == DRM_FORMAT_GR1616 ? GL_RG16_EXT
+                                                           : GL_RGB; // XR24 has no alpha to be copied
   copy(target, 0, channels, 0, 0, of.width, of.height, 0);
   bind_fbo(GL_FRAMEBUFFER, static_cast<GLuint>(fbo));
   remove_fbo(1, &own[1]);
