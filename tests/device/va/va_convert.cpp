@@ -319,6 +319,38 @@ GST_START_TEST(test_system_memory)
 }
 GST_END_TEST
 
+// A reader of plain caps that knows no GstVideoMeta gets GStreamer's own rows: a copy, where the driver pads its own.
+GST_START_TEST(test_reader_without_meta)
+{
+  set_driver("formats=NV12:BGRX,stride-align=512");
+  const bool may_copy = __i__ == 0;
+  Pipeline pipeline(std::string("videotestsrc num-buffers=5 pattern=red ! video/x-raw,format=NV12,width=64,height=48,colorimetry=bt601 ! "
+                                "dmabufupload ! ") +
+                    "vadmabufconvert name=convert zero-copy=" + (may_copy ? "prefer" : "require") +
+                    " ! video/x-raw,format=BGRx,width=100,height=76 ! appsink name=sink sync=false");
+  pipeline.play();
+  if (!may_copy) {
+    const auto error = pipeline.wait_for_end();
+    fail_unless(error.find("does not take GstVideoMeta") != std::string::npos, "%s", error.c_str());
+    return;
+  }
+  for (int i = 0; i < 5; ++i) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+    GstBuffer *frame = gst_sample_get_buffer(sample);
+    fail_unless_equals_int(gst_buffer_get_size(frame), 100 * 4 * 76);
+    fail_if(gst_buffer_get_video_meta(frame));
+    GstMapInfo map;
+    fail_unless(gst_buffer_map(frame, &map, GST_MAP_READ));
+    const guint8 *pixel = map.data + 70 * 400 + 90 * 4;
+    fail_unless(pixel[2] > 250 && pixel[1] < 5 && pixel[0] < 5, "%d %d %d", pixel[2], pixel[1], pixel[0]);
+    gst_buffer_unmap(frame, &map);
+  }
+  fail_unless_equals_uint64(convert_stat(pipeline, "copies"), 5);
+  fail_unless(pipeline.message(GST_MESSAGE_INFO).find("GstVideoMeta") != std::string::npos);
+}
+GST_END_TEST
+
 // video-direction is followed while the stream plays.
 GST_START_TEST(test_direction_changes)
 {
@@ -487,6 +519,7 @@ Suite *va_convert_suite()
   tcase_add_loop_test(tcase, test_refusals, 0, G_N_ELEMENTS(kRefusals));
   tcase_add_loop_test(tcase, test_import_that_fails_once, 0, 2);
   tcase_add_test(tcase, test_system_memory);
+  tcase_add_loop_test(tcase, test_reader_without_meta, 0, 2);
   tcase_add_test(tcase, test_direction_changes);
   tcase_add_test(tcase, test_direction_changes_with_the_same_caps);
   tcase_add_test(tcase, test_source_ends_with_the_pool);
