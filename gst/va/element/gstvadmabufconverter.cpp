@@ -878,11 +878,12 @@ GstFlowReturn DmabufConverter::prepare_output(GstBuffer *in, GstBuffer **out)
 GstFlowReturn DmabufConverter::transform(GstBuffer *in, GstBuffer *out)
 {
   const auto worker = this->worker();
-  auto surface = GstPtr<GstBuffer>::share(out);
+  GstPtr<GstBuffer> surface; // no second reference to `out`: it would not be writable
   if (copies_out_)
     if (const GstFlowReturn flow = pool_.acquire(surface); flow != GST_FLOW_OK)
       return flow;
-  const auto done = frames_.convert(in, surface.get(), settings().zero_copy, *worker, interrupt_);
+  const auto done =
+      frames_.convert(in, surface ? surface.get() : out, settings().zero_copy, *worker, interrupt_);
   if (!done && done.error().code == ErrorCode::Allocation && ++lost_ < kMostLost) {
     GST_WARNING_OBJECT(element_, "a frame is lost: %s", done.error().message.c_str());
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
@@ -894,7 +895,7 @@ GstFlowReturn DmabufConverter::transform(GstBuffer *in, GstBuffer *out)
   // Reset the count only after a new import: a cached import does not show that memory is back.
   if (const auto imports = stats_.imports.load(); imports != std::exchange(imports_, imports))
     lost_ = 0;
-  if (copies_out_)
+  if (surface)
     if (const GstFlowReturn flow = copy_out(surface.get(), out); flow != GST_FLOW_OK)
       return flow;
   failure_.succeed();

@@ -389,6 +389,7 @@ GST_START_TEST(test_overlay_refused)
   // another start is another chance
   ck_assert(show.sink.set_state(GST_STATE_NULL));
   show.begin();
+  ck_assert_uint_eq(show.sink.stat("overlays-blended"), 0);
   ck_assert(show.is_announced());
   show.push(composition.get());
   compare_near("again", show.screen("again"), with_boxes(show.picture, boxes, kWhole));

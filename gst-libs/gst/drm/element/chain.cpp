@@ -367,18 +367,24 @@ bool is_source_streaming_into(GstPad *sink)
   });
 }
 
-bool is_transform_choosing_before(GstPad *sink)
+GstPtr<GstCaps> caps_of_choosing_transform(GstPad *sink)
 {
-  return find_upstream(sink, [](const Upstream &at) -> std::optional<bool> {
+  GstPtr<GstCaps> caps;
+  std::vector<GstPtr<GstBaseTransform>> transforms; // the nearest first
+  find_upstream(sink, [&](const Upstream &at) -> std::optional<bool> {
     if (gst_pad_has_current_caps(at.src.get()))
       return false;
     if (at.sinks.empty() || is_transparent(at.element) || !GST_IS_BASE_TRANSFORM(at.element))
       return std::nullopt;
+    transforms.push_back(GstPtr<GstBaseTransform>::share(GST_BASE_TRANSFORM(at.element)));
     const auto before = GstPtr<GstPad>::adopt(gst_pad_get_peer(at.sinks.front().get()));
-    if (before && gst_pad_has_current_caps(before.get()))
-      return true;
-    return std::nullopt;
+    caps.reset(before ? gst_pad_get_current_caps(before.get()) : nullptr);
+    return caps ? std::optional(true) : std::nullopt;
   });
+  for (auto at = transforms.rbegin(); caps && at != transforms.rend(); ++at)
+    if (const auto convert = GST_BASE_TRANSFORM_GET_CLASS(at->get())->transform_caps)
+      caps.reset(convert(at->get(), GST_PAD_SINK, caps.get(), nullptr));
+  return caps;
 }
 
 bool comes_through_filter_without_dma_drm(GstPad *sink)

@@ -52,16 +52,16 @@ void mark_as_explaining(GstPad *pad);
 // thread.
 bool is_source_streaming_into(GstPad *sink);
 
-// Whether a transform upstream has caps on its sink pad's side and is about to choose those of its
-// source pad. It may ask about one choice after the other.
-bool is_transform_choosing_before(GstPad *sink);
+// What a transform upstream that has the caps of its sink pad, and is choosing those of its source
+// pad, may send to `sink`: it may ask about one choice after the other. nullptr if there is none.
+GstPtr<GstCaps> caps_of_choosing_transform(GstPad *sink);
 
 // Whether frames come to `sink` through an element of a GStreamer before 1.24 (videocrop,
 // videobalance, textoverlay, …) that passes DMA_DRM on in caps queries, and fails when such caps
 // come.
 bool comes_through_filter_without_dma_drm(GstPad *sink);
 
-// The same of what `src` sends, on any branch of a tee.
+// Whether what `src` sends leads through such an element, on any branch of a tee.
 bool leads_through_filter_without_dma_drm(GstPad *src);
 
 // Whether a flush or a state change has reached the element, its neighbour upstream, or anything

@@ -44,15 +44,22 @@ GstPtr<GstCaps> sendable_into(GstPad *sink)
   return gst_caps_is_any(theirs.get()) ? GstPtr<GstCaps>() : theirs;
 }
 
+bool takes_any_of(GstPad *sink, GstCaps *caps)
+{
+  const auto taken = GstPtr<GstCaps>::adopt(gst_pad_query_caps(sink, caps));
+  return !gst_caps_is_empty(taken.get());
+}
+
 // Upstream that has negotiated may ask for its old caps once more before it chooses others, and a
 // transform for the caps that it has before it converts them.
-bool may_choose_again(GstPad *sink)
+bool may_choose_again(GstPad *sink, bool has_caps)
 {
+  if (const auto convertible = caps_of_choosing_transform(sink))
+    return takes_any_of(sink, convertible.get());
+  if (!has_caps)
+    return false;
   const auto theirs = sendable_into(sink);
-  if (!theirs)
-    return true;
-  const auto taken = GstPtr<GstCaps>::adopt(gst_pad_query_caps(sink, theirs.get()));
-  return !gst_caps_is_empty(taken.get());
+  return !theirs || takes_any_of(sink, theirs.get());
 }
 
 // What the query asks about, where its answer ends a stream; nullptr where it may go on.
@@ -67,7 +74,7 @@ GstPtr<GstCaps> refused_by(GstPad *sink, GstQuery *answered)
     return {};
   if (filter)
     return gst_caps_is_empty(answer) && is_needed(sink, filter) && is_streaming_into(sink) &&
-                   !((has_caps || is_transform_choosing_before(sink)) && may_choose_again(sink))
+                   !may_choose_again(sink, has_caps)
                ? GstPtr<GstCaps>::share(filter)
                : GstPtr<GstCaps>();
   // v4l2src, as some other sources, compares the answer with its own caps itself.
