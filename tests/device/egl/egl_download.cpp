@@ -95,6 +95,14 @@ GST_END_TEST
 
 namespace {
 
+// Where a card is; empty: there is none.
+std::string find_card()
+{
+  const auto allocator = GstPtr<GstDrmAllocator>::adopt(
+      gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_DUMB, nullptr, nullptr));
+  return allocator ? gst_drm_allocator_get_device(allocator.get()) : "";
+}
+
 struct UnfencedRow {
   const char *name;
   const char *gl_version;
@@ -116,6 +124,8 @@ GST_START_TEST(test_no_native_fences)
     return;
   constexpr int kFrames = 3;
   const UnfencedRow &row = kUnfenced[__i__];
+  if (row.has_fence && find_card().empty())
+    return; // the frames are memfds, whose fences nobody can ask for
   const DriverName name(row.gl_version, Syncs::Missing);
   Download download(source(64, 48, kFrames) + " ! egldmabufdownload name=d ! " + dma_drm("XR24") +
                     " ! appsink name=out sync=false");
@@ -151,14 +161,6 @@ const MemoryRow kMemories[] = {
     {"the CPU reads", "XR24", {"reader", 0, 0, let_the_cpu_read}, false},
     {"plain video", "video/x-raw,format=BGRx", {"reader", 0, 0}, false},
 };
-
-// Where a card is; empty: there is none.
-std::string find_card()
-{
-  const auto allocator = GstPtr<GstDrmAllocator>::adopt(
-      gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_DUMB, nullptr, nullptr));
-  return allocator ? gst_drm_allocator_get_device(allocator.get()) : "";
-}
 
 } // namespace
 
