@@ -126,7 +126,8 @@ Result<GstPtr<GstBuffer>> ConvertFrames::in_dma_bufs(GstBuffer *in, ZeroCopy zer
                  "Frames come in system memory, and zero-copy=require forbids to copy them. Put "
                  "dmabufupload before this element, or set zero-copy=prefer"};
   auto visible = GstPtr<GstBuffer>::share(in);
-  if (is_padded_frame(in, stream_.in.vinfo)) { // of videocrop: the copy has the picture alone
+  // of videocrop: the copy has the picture alone
+  if (is_padded_frame(in, stream_.in.vinfo) && !crop_in_place(visible, stream_.in.vinfo, 1)) {
     auto picture = visible_picture(in, stream_.in.vinfo);
     if (!picture)
       return picture;
