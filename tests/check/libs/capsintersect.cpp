@@ -65,6 +65,10 @@ constexpr Row kRows[] = {
     // where this differs from GStreamer, by intention
     {"two spellings are one pair", "video/x-raw(memory:DMABuf), drm-format=NV12:0x100000000000002",
      "video/x-raw(memory:DMABuf), drm-format=NV12:0x0100000000000002", "video/x-raw(memory:DMABuf), drm-format=(string)NV12:0x0100000000000002"},
+    {"a frame of SAND columns and a display that lists them without a height",
+     "video/x-raw(memory:DMABuf), drm-format={ NV12, NV12:0x0700000000000004 }",
+     "video/x-raw(memory:DMABuf), drm-format=NV12:0x0700000000066004",
+     "video/x-raw(memory:DMABuf), drm-format=(string)NV12:0x0700000000066004"},
     {"a member twice", "video/x-raw(memory:DMABuf), drm-format={ NV12, XR24, NV12 }", "video/x-raw(memory:DMABuf)",
      "video/x-raw(memory:DMABuf), drm-format=(string){ NV12, XR24 }"},
     {"malformed left out", "video/x-raw(memory:DMABuf), drm-format={ NV12, X }", "video/x-raw(memory:DMABuf), drm-format={ NV12, X }",

@@ -18,6 +18,11 @@ constexpr std::uint32_t kXr24 = make_fourcc('X', 'R', '2', '4');
 constexpr std::uint32_t kAr24 = make_fourcc('A', 'R', '2', '4');
 constexpr std::uint64_t kX = 0x0100000000000001;
 constexpr std::uint64_t kY = 0x0100000000000002;
+// As BCM2711's HEVC decoder and its users write them: the column height in rows, chroma included, of each frame.
+constexpr std::uint64_t kSand128 = DRM_FORMAT_MOD_BROADCOM_SAND128;
+constexpr std::uint64_t kSand128Of1088 = DRM_FORMAT_MOD_BROADCOM_SAND128_COL_HEIGHT(1632);
+constexpr std::uint64_t kSand128Of720 = DRM_FORMAT_MOD_BROADCOM_SAND128_COL_HEIGHT(1080);
+constexpr std::uint64_t kSand256Of1088 = DRM_FORMAT_MOD_BROADCOM_SAND256_COL_HEIGHT(1632);
 
 using Pairs = std::vector<Format>;
 
@@ -88,6 +93,11 @@ const IntersectRow kIntersect[] = {
     {"SixtyFourBitExtremes", {{kXr24, 0xffffffffffffffff}, {kXr24, 0x8000000000000000}, {kXr24, 1}},
      {{kXr24, 0xffffffffffffffff}, {kXr24, 0x7fffffffffffffff}, {kXr24, 1}},
      {{kXr24, 1}, {kXr24, 0xffffffffffffffff}}, {{kXr24, 1}, {kXr24, 0xffffffffffffffff}}},
+    {"SandOfAnyHeightMeetsAFramesOwn", {{kNv12, 0}, {kNv12, kSand128}, {kXr24, 0}}, {{kNv12, kSand128Of1088}, {kNv12, kSand256Of1088}, {kXr24, kSand128Of1088}},
+     {{kNv12, kSand128Of1088}}, {{kNv12, kSand128Of1088}}},
+    {"SandOfBothKinds", {{kNv12, kSand128}, {kNv12, kSand128Of1088}}, {{kNv12, kSand128}},
+     {{kNv12, kSand128}, {kNv12, kSand128Of1088}}, {{kNv12, kSand128}, {kNv12, kSand128Of1088}}},
+    {"SandOfTwoHeights", {{kNv12, kSand128Of1088}}, {{kNv12, kSand128Of720}}, {}, {}},
     {"BigEndianIsAnotherFourcc", {{kXr24 | kFourccBigEndian, 0}}, {{kXr24, 0}}, {}, {}},
 };
 
@@ -133,6 +143,16 @@ TEST(FormatSet, AddInAnyOrderEqualsFromPairs)
     EXPECT_EQ(set, set_of(pairs));
     std::shuffle(pairs.begin(), pairs.end(), random);
   }
+}
+
+TEST(FormatSet, TakesASandTilingOfEachColumnHeight)
+{
+  const FormatSet listed = set_of({{kNv12, kSand128}});
+  EXPECT_TRUE(listed.contains({kNv12, kSand128Of1088}));
+  EXPECT_FALSE(listed.contains({kNv12, kSand256Of1088}));
+  EXPECT_FALSE(listed.contains({kXr24, kSand128Of1088}));
+  EXPECT_TRUE(set_of({{kNv12, kSand128Of1088}}).is_subset_of(listed));
+  EXPECT_FALSE(listed.is_subset_of(set_of({{kNv12, kSand128Of1088}})));
 }
 
 TEST(FormatSet, LooksUpFourccs)

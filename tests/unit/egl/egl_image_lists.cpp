@@ -290,7 +290,27 @@ std::vector<ListRow> list_rows()
         EGL_DMA_BUF_PLANE3_MODIFIER_HI_EXT,
         0x01000000,
         EGL_NONE}},
+      {"SAND columns, which displays list without the height of a frame's",
+       {DRM_FORMAT_NV12, DRM_FORMAT_MOD_BROADCOM_SAND128_COL_HEIGHT(1632)},
+       128,
+       1088,
+       {plane(0, 128), plane(std::uint64_t{128} * 1088, 128)},
+       {0, 0},
+       {},
+       {EGL_WIDTH, 128, EGL_HEIGHT, 1088, EGL_LINUX_DRM_FOURCC_EXT, nv12, EGL_DMA_BUF_PLANE0_FD_EXT,
+        kFd0, EGL_DMA_BUF_PLANE0_OFFSET_EXT, 0, EGL_DMA_BUF_PLANE0_PITCH_EXT, 128,
+        EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT, 0x66004, EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT, 0x07000000,
+        EGL_DMA_BUF_PLANE1_FD_EXT, kFd0, EGL_DMA_BUF_PLANE1_OFFSET_EXT, 128 * 1088,
+        EGL_DMA_BUF_PLANE1_PITCH_EXT, 128, EGL_DMA_BUF_PLANE1_MODIFIER_LO_EXT, 0x66004,
+        EGL_DMA_BUF_PLANE1_MODIFIER_HI_EXT, 0x07000000, EGL_NONE}},
   };
+}
+
+// As drivers list it.
+std::uint64_t listed(std::uint64_t modifier)
+{
+  return modifier >> 56 == DRM_FORMAT_MOD_VENDOR_BROADCOM ? fourcc_mod_broadcom_mod(modifier)
+                                                          : modifier;
 }
 
 TEST_F(ImageLists, AttributeLists)
@@ -298,7 +318,7 @@ TEST_F(ImageLists, AttributeLists)
   for (ListRow &row : list_rows()) {
     driver_.formats = {{row.format.fourcc, {}}};
     if (row.format.modifier != kModImplicit)
-      driver_.formats[0].modifiers = {{row.format.modifier, true}};
+      driver_.formats[0].modifiers = {{listed(row.format.modifier), true}};
     Calls calls = driver_.calls();
     to_driver = calls.egl.create_image;
     calls.egl.create_image = record;

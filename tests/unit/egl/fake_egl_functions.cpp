@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include <drm_fourcc.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -174,7 +175,10 @@ bool find_pair(const FakeEgl &driver, FakeImage &image)
     return true;
   }
   for (const FakeModifier &modifier : format->modifiers)
-    if (modifier.modifier == *wanted) {
+    // A height of SAND columns is in no list (Mesa, v3d).
+    if (modifier.modifier == (*wanted >> 56 == DRM_FORMAT_MOD_VENDOR_BROADCOM
+                                  ? fourcc_mod_broadcom_mod(*wanted)
+                                  : *wanted)) {
       image.external_only = modifier.external_only;
       return true;
     }

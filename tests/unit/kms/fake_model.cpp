@@ -250,6 +250,8 @@ Model::Model() : scale_error(ERANGE) {}
 
 bool PlaneModel::lists(std::uint32_t format, std::uint64_t layout) const
 {
+  if (layout >> 56 == DRM_FORMAT_MOD_VENDOR_BROADCOM) // vc4_plane.c, vc4_format_mod_supported()
+    layout = fourcc_mod_broadcom_mod(layout);
   return std::any_of(pairs.begin(), pairs.end(), [&](const auto &pair) {
     return pair.first == format && (pair.second == layout || pair.second == DRM_FORMAT_MOD_INVALID);
   });

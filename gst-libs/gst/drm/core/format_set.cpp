@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "drm_facts.hpp"
+
 namespace gstdrm {
 
 namespace {
@@ -12,6 +14,22 @@ namespace {
 constexpr bool before(const Format &a, const Format &b) noexcept
 {
   return a.fourcc != b.fourcc ? a.fourcc < b.fourcc : a.modifier < b.modifier;
+}
+
+// Drivers list a SAND tiling without a column height and take each: vc4_format_mod_supported() and
+// Mesa's v3d compare fourcc_mod_broadcom_mod() of drm_fourcc.h. A frame's modifier has its own.
+constexpr std::uint64_t without_column_height(std::uint64_t modifier) noexcept
+{
+  return modifier >> 56 == DRM_FORMAT_MOD_VENDOR_BROADCOM ? fourcc_mod_broadcom_mod(modifier)
+                                                          : modifier;
+}
+
+// Whether the list takes the pair with any column height.
+bool has_for_each_height(std::span<const Format> pairs, const Format &format) noexcept
+{
+  const std::uint64_t modifier = without_column_height(format.modifier);
+  return modifier != format.modifier &&
+         std::binary_search(pairs.begin(), pairs.end(), Format{format.fourcc, modifier}, before);
 }
 
 // End of the run of `it`'s fourcc.
@@ -64,7 +82,8 @@ bool FormatSet::add(Format format)
 
 bool FormatSet::contains(Format format) const noexcept
 {
-  return std::binary_search(pairs_.begin(), pairs_.end(), format, before);
+  return std::binary_search(pairs_.begin(), pairs_.end(), format, before) ||
+         has_for_each_height(pairs_, format);
 }
 
 bool FormatSet::contains_fourcc(std::uint32_t fourcc) const noexcept
@@ -96,8 +115,12 @@ std::vector<Format> intersect_strict(std::span<const Format> a, std::span<const 
   const Format *const j_end = j + b.size();
   while (i != i_end && j != j_end) {
     if (before(*i, *j)) {
+      if (has_for_each_height(b, *i))
+        common.push_back(*i);
       ++i;
     } else if (before(*j, *i)) {
+      if (has_for_each_height(a, *j))
+        common.push_back(*j);
       ++j;
     } else {
       common.push_back(*i);
@@ -105,6 +128,10 @@ std::vector<Format> intersect_strict(std::span<const Format> a, std::span<const 
       ++j;
     }
   }
+  std::copy_if(i, i_end, std::back_inserter(common),
+               [b](const Format &pair) { return has_for_each_height(b, pair); });
+  std::copy_if(j, j_end, std::back_inserter(common),
+               [a](const Format &pair) { return has_for_each_height(a, pair); });
   return common;
 }
 
@@ -168,7 +195,9 @@ FormatSet FormatSet::subtract(const FormatSet &a, const FormatSet &b)
 bool FormatSet::is_subset_of(const FormatSet &other) const noexcept
 {
   return std::includes(other.pairs_.begin(), other.pairs_.end(), pairs_.begin(), pairs_.end(),
-                       before);
+                       before) ||
+         std::all_of(pairs_.begin(), pairs_.end(),
+                     [&other](const Format &pair) { return other.contains(pair); });
 }
 
 } // namespace gstdrm
