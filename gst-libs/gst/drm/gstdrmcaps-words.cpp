@@ -325,8 +325,8 @@ std::string join(const std::vector<std::string> &texts, const char *separator, s
 std::string differing_field(const GstCaps *sent, const GstCaps *taken)
 {
   static constexpr std::array kFields = {
-      "width",       "height",      "framerate",     "interlace-mode", "pixel-aspect-ratio",
-      "colorimetry", "chroma-site", "multiview-mode"};
+      "width",       "height",      "framerate",      "interlace-mode", "pixel-aspect-ratio",
+      "colorimetry", "chroma-site", "multiview-mode", "texture-target"};
   constexpr std::size_t kLongest = 100; // bytes
   if (!says_something(sent) || !says_something(taken))
     return "";

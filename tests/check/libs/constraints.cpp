@@ -361,6 +361,9 @@ const struct {
     {"video/x-raw, format=NV12, width=641", "video/x-raw, format=NV12, width=[ 1, 600 ]",
      "gpu has plain NV12. display takes plain NV12. They have nothing in common (width 641 against [ 1, 600 ]). Put an element that scales between them "
      "(videoscale), or let both have one size."},
+    {"video/x-raw(memory:GLMemory), format=RGBA, texture-target={ 2D, rectangle }", "video/x-raw(memory:GLMemory), format=RGBA, texture-target=external-oes",
+     "gpu has memory:GLMemory RGBA. display takes memory:GLMemory RGBA. They have nothing in common (texture-target { (string)2D, (string)rectangle } against "
+     "external-oes). Let both have one texture-target."},
     // lists with values of two types, as a slip of the pen in a capsfilter makes them
     {DMABUF "{ AB24, (int)4 }", DMABUF "{ AB24, XR24 }", nullptr},
     {DMABUF "{ XR24, NV12 }", DMABUF "{ AB24, (int)4 }",
