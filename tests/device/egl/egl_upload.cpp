@@ -110,12 +110,14 @@ struct Part {
   const char *format;
   Crop crop;
   unsigned imports;
+  bool names_dma_drm = false;
 };
 const Part kParts[] = {
     {"from a line on", "BGRx", {0, 8, 64, 48}, 1},
     {"from a pixel on", "BGRx", {7, 8, 64, 48}, 1},
     // GL takes rows whole, and the last one would end beyond the memory
     {"to the end", "BGRx", {16, 16, 64, 48}, 0},
+    {"to the end, where the frame's GstVideoMeta says DMA_DRM", "BGRx", {16, 16, 64, 48}, 0, true},
 };
 
 // videocrop of GStreamer 1.26 and decoders send a picture within a larger frame.
@@ -125,8 +127,10 @@ GST_START_TEST(test_parts)
   Frames frames(*gl, {plain_caps(row.format, 64, 48)});
   const auto frame = dmabuf(plain_caps(row.format, 80, 64), 3);
   add_crop(frame.get(), row.crop);
-  const auto out = frames.upload(frame);
   const auto picture = visible_picture(frame.get(), frames.info);
+  if (row.names_dma_drm)
+    gst_buffer_get_video_meta(frame.get())->format = GST_DRM_VIDEO_FORMAT_DMA_DRM;
+  const auto out = frames.upload(frame);
   fail_unless(static_cast<bool>(picture));
   check_rgba(out.get(), frames.gl_info, picture->get(), frames.info, 0);
   fail_if(gst_buffer_get_video_crop_meta(out.get()), "%s: cropped again", row.name);

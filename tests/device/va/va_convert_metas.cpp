@@ -6,6 +6,7 @@
 #include <gst/app/gstappsrc.h>
 #include <gst/video/video.h>
 
+#include <gst/drm/element/pixel_copy.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 
 #include "support/descriptors.hpp"
@@ -134,6 +135,31 @@ GST_START_TEST(test_crop_in_system_memory)
   expected.part_width = crop.width;
   expected.part_height = crop.height;
   compare_pixels("crop in system memory", from, read_frame(made.get()), expected, 3.5);
+}
+GST_END_TEST
+
+// As videocrop of GStreamer 1.26 sends them: caps of the part, a frame of the whole, and the corner within a chroma block.
+GST_START_TEST(test_odd_corner_in_system_memory)
+{
+  set_driver("formats=NV12:BGRX");
+  const auto sample = make_frame("NV12");
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_NV12, 48, 56);
+  info.fps_n = 30;
+  const auto caps = GstPtr<GstCaps>::adopt(gst_video_info_to_caps(&info));
+  const auto padded = GstPtr<GstBuffer>::adopt(gst_buffer_copy_deep(gst_sample_get_buffer(sample.get())));
+  GstVideoCropMeta *meta = gst_buffer_add_video_crop_meta(padded.get());
+  meta->x = 5;
+  meta->y = 7;
+  meta->width = 48;
+  meta->height = 56;
+  auto part = gstdrm::visible_picture(padded.get(), info);
+  fail_unless(static_cast<bool>(part), "%s", part ? "" : part.error().message.c_str());
+  const auto plain = GstPtr<GstSample>::adopt(gst_sample_new(padded.get(), caps.get(), nullptr, nullptr));
+  Pipeline pipeline(feeding("add-borders=false", dma_caps("XR24", 48, 56)));
+  start(pipeline, plain);
+  const auto cropped = read_frame(convert(pipeline, copy_of(plain)).get());
+  compare_pixels("odd corner in system memory", read_frame(convert(pipeline, std::move(*part)).get()), cropped, {}, 0);
 }
 GST_END_TEST
 
@@ -448,6 +474,7 @@ Suite *va_convert_metas_suite()
   tcase_set_timeout(tcase, 200);
   tcase_add_loop_test(tcase, test_crop, 0, G_N_ELEMENTS(kCrops) * G_N_ELEMENTS(kDrivers));
   tcase_add_loop_test(tcase, test_crop_in_system_memory, 0, G_N_ELEMENTS(kCrops));
+  tcase_add_test(tcase, test_odd_corner_in_system_memory);
   tcase_add_loop_test(tcase, test_regions, 0, G_N_ELEMENTS(kRegions));
   tcase_add_loop_test(tcase, test_orientation_tags, 0, 2 * G_N_ELEMENTS(kTags));
   tcase_add_loop_test(tcase, test_release_fence, 0, G_N_ELEMENTS(kFences));

@@ -73,6 +73,13 @@ const Row kRows[] = {
        });
      },
      R"("changed":1,"copied":0,"other":0,"system":0,"first-changed":1)"},
+    {"an encoder's upload of two of three frames",
+     [](Chain &c) {
+       push(c.trace, c.in, dmabuf_frame(c.a));
+       push(c.trace, c.in, system_frame(&memory_a));
+       push(c.trace, c.in, dmabuf_frame(c.b));
+     },
+     R"("frames":3,"dmabuf-frames":2,"dmabufs":2,)"},
     {"another dma-buf, by a device",
      [](Chain &c) {
        push(c.trace, c.in, dmabuf_frame(c.a), [&] { push(c.trace, c.out, dmabuf_frame(c.b)); });
