@@ -287,6 +287,34 @@ class Constraints(unittest.TestCase):
         self.assertEqual(conflict.to_structure().get_name(), 'GstDrmConflict')
         self.assertFalse(hasattr(conflict, 'free'))
 
+    def test_memory(self):
+        camera = GstDrm.Constraints.new('camera', None)
+        formats = GstDrm.FormatSet.new()
+        formats.add(NV12, GstDrm.MODIFIER_LINEAR)
+        camera.set_formats(formats)
+        for key, pixels in (('WIDTH', 640), ('HEIGHT', 480)):
+            camera.set_number(getattr(GstDrm.ConstraintKey, key), pixels)
+        display = self.accessor('display', stride_align=512)
+        done, _ = GstDrm.Constraints.reconcile([camera, display])
+        self.assertTrue(done.is_reconciled())
+        first, second = done.allocate(2)
+        for buffer in (first, second):
+            self.assertEqual(buffer.get_size(), done.get_size())
+            self.assertEqual(GstDrm.buffer_get_drm_constraints(buffer).get_plane(1), done.get_plane(1))
+            self.assertTrue(GstDrm.buffer_meets(buffer, None, display))
+        with self.assertRaises(GLib.Error) as raised:
+            GstDrm.buffer_meets(first, None, self.accessor('gpu', stride_align=4096))
+        self.assertIn('gpu asks for a multiple of 4096', raised.exception.message)
+        with self.assertRaises(GLib.Error) as raised:
+            camera.allocate(1)
+        self.assertTrue(raised.exception.matches(GstDrm.error_quark(), GstDrm.Error.ALLOCATION))
+        buffers, conflict = GstDrm.Constraints.reconcile_and_allocate([camera, display], 1)
+        self.assertEqual((len(buffers), conflict), (1, None))
+        pool = GstDrm.BufferPool.new_for_constraints(done)
+        self.assertTrue(pool.set_active(True))
+        self.assertTrue(GstDrm.buffer_meets(pool.acquire_buffer(None)[1], None, display))
+        pool.set_active(False)
+
     def test_query(self):
         """The array frees its elements, so a binding must copy and not take them."""
         query = Gst.Query.new_allocation(drm_caps(), False)

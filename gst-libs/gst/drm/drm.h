@@ -3,6 +3,7 @@
 
 /* The one header applications include. */
 #include <gst/drm/drm-prelude.h>
+#include <gst/drm/gstdrmallocation.h>
 #include <gst/drm/gstdrmallocator.h>
 #include <gst/drm/gstdrmbufferpool.h>
 #include <gst/drm/gstdrmconstraints.h>

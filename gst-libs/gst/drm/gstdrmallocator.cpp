@@ -23,6 +23,7 @@
 #include <atomic>
 #include <bit>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,11 @@
 #include "gstdrm-log-private.hpp"
 #include "gstdrm-private.hpp"
 #include "gstdrmallocator-buffer.hpp"
+#include "gstdrmallocator-private.hpp"
 #include "gstdrmformat.h"
 #include "gstdrmformatset-private.hpp"
+#include "gstdrmframe-private.hpp"
+#include "gstdrmvideoinfo.h"
 
 #undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gstdrm::allocator_debug_category()
@@ -258,6 +262,42 @@ GstDrmAllocator *wrap(gstdrm::Result<gstdrm::OpenedAllocator> opened, GError **e
   return allocator;
 }
 
+struct FrameAsked {
+  guint32 fourcc;
+  guint width;
+  guint height;
+  std::span<const guint64> modifiers;
+};
+
+// What an allocator from elsewhere made: a modifier that was offered, and planes of that size
+// inside of their memory.
+Result<void> check_choice(GstDrmAllocator *allocator, GstBuffer *frame, const FrameAsked &asked,
+                          guint64 chosen)
+{
+  const auto offers = [&asked](guint64 modifier) {
+    return std::find(asked.modifiers.begin(), asked.modifiers.end(), modifier) !=
+           asked.modifiers.end();
+  };
+  const std::string name = G_OBJECT_TYPE_NAME(allocator);
+  if (!offers(chosen) && !offers(GST_DRM_MODIFIER_IMPLICIT))
+    return Error{ErrorCode::Layout, "The allocator " + name + " made " +
+                                        gstdrm::describe_format({asked.fourcc, chosen}) +
+                                        ", which is none of " +
+                                        gstdrm::describe_modifiers(asked.modifiers) +
+                                        "; it has to choose among the modifiers that it is given"};
+  GstDrmVideoInfo info;
+  if (!gst_drm_video_info_set_format(&info, asked.fourcc, chosen, asked.width, asked.height,
+                                     nullptr))
+    return {}; // a pair that has no rules here
+  const auto layout = gstdrm::frame_layout_of(frame, info);
+  if (layout)
+    return {};
+  return Error{layout.error().code,
+               "The allocator " + name +
+                   " made a frame that is not sound: " + layout.error().message,
+               layout.error().sys_errno};
+}
+
 // LINEAR of every fourcc that make_linear_plan() knows: a new set with one owner.
 // A big-endian variant is laid out as the fourcc itself, so every one could be planned; only those
 // that GStreamer has a video format for are listed, or each 8-bit fourcc would stand there twice.
@@ -276,6 +316,21 @@ GstDrmFormatSet *linear_formats()
 }
 
 } // namespace
+
+bool gstdrm::makes_bytes(GstDrmAllocator *allocator)
+{
+  const AllocatorState &state = ::state_of(allocator);
+  return state.engine && state.engine->can_allocate_bytes();
+}
+
+Result<gstdrm::FrameObject> gstdrm::allocate_bytes(GstDrmAllocator *allocator,
+                                                   std::uint64_t size_bytes)
+{
+  const AllocatorState &state = ::state_of(allocator);
+  if (!state.engine)
+    return Error{ErrorCode::Unsupported, "This allocator makes no plain memory"};
+  return state.engine->allocate_bytes(size_bytes);
+}
 
 GType gst_drm_allocator_kind_get_type(void) noexcept
 {
@@ -490,8 +545,9 @@ try {
  *
  * Returns: (transfer full) (nullable): a new buffer, or %NULL. Errors:
  *   %GST_DRM_ERROR_ALLOCATION: no such frame can be made, by its size, fourcc, @modifiers or
- * @align, or there is no memory for it; %GST_DRM_ERROR_LAYOUT: the driver's description of what it
- * made is not sound, or a frame with the padding of @align has planes beyond 4 GiB;
+ * @align, or there is no memory for it; %GST_DRM_ERROR_LAYOUT: the driver's or the subclass's
+ * description of what it made is not sound, the subclass chose a modifier that is none of
+ * @modifiers, or a frame with the padding of @align has planes beyond 4 GiB;
  *   %GST_DRM_ERROR_UNSUPPORTED: the allocator makes no frames. A subclass from elsewhere may fail
  *   with other codes, such as %GST_DRM_ERROR_FORMAT where its device has no name for @fourcc
  *
@@ -501,11 +557,25 @@ GstBuffer *gst_drm_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fou
                                          guint height, const guint64 *modifiers, guint n_modifiers,
                                          const GstVideoAlignment *align, guint64 *modifier,
                                          GError **error) noexcept
-{
+try {
   g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
   g_return_val_if_fail(modifiers != nullptr || n_modifiers == 0, nullptr);
   g_return_val_if_fail(error == nullptr || *error == nullptr, nullptr);
 
-  return GST_DRM_ALLOCATOR_GET_CLASS(allocator)->alloc_frame(
-      allocator, fourcc, width, height, modifiers, n_modifiers, align, modifier, error);
+  // what a subclass that says no modifier chose, where there is no choice
+  guint64 chosen = n_modifiers == 1 ? modifiers[0] : GST_DRM_MODIFIER_IMPLICIT;
+  auto frame = gstdrm::GstPtr<GstBuffer>::adopt(GST_DRM_ALLOCATOR_GET_CLASS(allocator)->alloc_frame(
+      allocator, fourcc, width, height, modifiers, n_modifiers, align, &chosen, error));
+  if (frame && !state_of(allocator).engine) { // the engines check their frames themselves
+    const FrameAsked asked{fourcc, width, height, {modifiers, n_modifiers}};
+    if (auto checked = check_choice(allocator, frame.get(), asked, chosen); !checked) {
+      gstdrm::propagate(error, checked.error());
+      return nullptr;
+    }
+  }
+  if (frame && modifier)
+    *modifier = chosen;
+  return frame.release();
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__, error);
 }

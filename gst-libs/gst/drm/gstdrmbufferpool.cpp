@@ -21,6 +21,9 @@
  * A buffer whose memory is still referenced elsewhere when it comes back (a shallow copy, a
  * sub-buffer) is handed out again when the last of these references is dropped. Until then the
  * buffer counts as in use, so a maximum in the configuration bounds the memory.
+ *
+ * gst_drm_buffer_pool_new_for_constraints() makes a pool of buffers as their accessors agreed on:
+ * pictures, and also raw memory, tensors, arrays and pyramids.
  */
 #include "gstdrmbufferpool.h"
 
@@ -31,6 +34,7 @@
 
 #include "core/unique_fd.hpp"
 #include "gstdrm-guard-private.hpp"
+#include "gstdrmallocation-private.hpp"
 #include "gstdrmallocator-buffer.hpp"
 #include "gstdrmpoolstate.hpp"
 #include "gstdrmsync-private.hpp"
@@ -106,8 +110,23 @@ GstBuffer *alloc_default_layout(const FrameSpec &spec, GError **error)
   return buffer;
 }
 
+// As was agreed on.
+GstBuffer *alloc_agreed(const FrameSpec &spec, const gstdrm::Format *pair,
+                        const GstVideoAlignment *align, GError **error)
+{
+  auto made = gstdrm::allocate_agreed(spec.allocator.get(), spec.agreed, pair, align);
+  if (made)
+    return made->release();
+  gstdrm::propagate(error, made.error());
+  return nullptr;
+}
+
 GstBuffer *alloc_aligned(const FrameSpec &spec, const GstVideoAlignment *align, GError **error)
 {
+  if (spec.agreed) {
+    const gstdrm::Format pair{spec.info.drm_fourcc, spec.info.drm_modifier};
+    return alloc_agreed(spec, &pair, align, error);
+  }
   GstVideoAlignment asked;
   if (align)
     asked = *align;
@@ -153,10 +172,30 @@ GstBuffer *alloc_own_layout(const FrameSpec &spec, GError **error)
   return buffer.release();
 }
 
+// Of a pool that nobody checks the frames of.
+bool is_as_agreed(GstBufferPool *pool, const FrameSpec &spec, GstBuffer *buffer, GError **error)
+{
+  if (!spec.agreed || !gstdrm::state_of(pool).checks_frames)
+    return true;
+  const auto checked = gstdrm::check_agreed(spec.allocator.get(), buffer);
+  if (!checked)
+    gstdrm::propagate(error, checked.error());
+  return static_cast<bool>(checked);
+}
+
+bool makes_pictures(const FrameSpec &spec)
+{
+  return spec.info.drm_fourcc != 0;
+}
+
 GstBuffer *alloc_frame(GstBufferPool *pool, FrameSpec &spec, GError **error)
 {
   GError *failure = nullptr;
-  GstBuffer *buffer = spec.other_layout ? nullptr : alloc_own_layout(spec, &failure);
+  GstBuffer *buffer = nullptr;
+  if (!makes_pictures(spec))
+    buffer = alloc_agreed(spec, nullptr, nullptr, &failure);
+  else if (!spec.other_layout)
+    buffer = alloc_own_layout(spec, &failure);
   if (failure) {
     g_propagate_error(error, failure);
     return nullptr;
@@ -168,7 +207,9 @@ GstBuffer *alloc_frame(GstBufferPool *pool, FrameSpec &spec, GError **error)
   if (!buffer)
     return nullptr;
   auto owned = GstPtr<GstBuffer>::adopt(buffer);
-  gst_buffer_add_drm_sync_meta(buffer);
+  if (!is_as_agreed(pool, spec, buffer, error))
+    return nullptr;
+  gstdrm::made(gst_buffer_add_drm_sync_meta(buffer));
   gstdrm::adopt_memory(pool, buffer);
   gstdrm::state_of(pool).allocations.fetch_add(1, std::memory_order_relaxed);
   return owned.release();
@@ -184,8 +225,18 @@ bool is_plain(const GstCaps *caps)
 bool read_config(GstBufferPool *pool, GstStructure *config, GstCaps *caps, FrameSpec &spec)
 {
   PoolState &state = gstdrm::state_of(pool);
+  spec.agreed = gstdrm::agreed_in(config);
+  if (spec.agreed && !gst_drm_constraints_is_reconciled(spec.agreed.get())) {
+    GST_WARNING_OBJECT(pool, "the constraints in the configuration are no result of "
+                             "gst_drm_constraints_reconcile()");
+    return false;
+  }
   g_autoptr(GError) error = nullptr;
-  if (!gst_drm_video_info_from_caps_full(&spec.info, caps, &error)) {
+  if (!caps && !spec.agreed) {
+    GST_WARNING_OBJECT(pool, "the configuration has no caps");
+    return false;
+  }
+  if (caps && !gst_drm_video_info_from_caps_full(&spec.info, caps, &error)) {
     GST_WARNING_OBJECT(pool, "%s", error->message);
     return false;
   }
@@ -199,10 +250,11 @@ bool read_config(GstBufferPool *pool, GstStructure *config, GstCaps *caps, Frame
     return false;
   }
   const bool meta = gst_buffer_pool_config_has_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-  spec.default_layout = !meta && is_plain(caps);
+  spec.default_layout = caps && !meta && is_plain(caps);
   gst_video_alignment_reset(&spec.align);
   spec.use_align =
-      meta && gst_buffer_pool_config_has_option(config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT) &&
+      caps && meta &&
+      gst_buffer_pool_config_has_option(config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT) &&
       gst_buffer_pool_config_get_video_alignment(config, &spec.align);
   return true;
 }
@@ -454,8 +506,8 @@ static gboolean gst_drm_buffer_pool_set_config(GstBufferPool *pool, GstStructure
   guint size = 0;
   guint min = 0;
   guint max = 0;
-  if (!gst_buffer_pool_config_get_params(config, &caps, &size, &min, &max) || !caps) {
-    GST_WARNING_OBJECT(pool, "the configuration has no caps");
+  if (!gst_buffer_pool_config_get_params(config, &caps, &size, &min, &max)) {
+    GST_WARNING_OBJECT(pool, "the configuration has no parameters");
     return FALSE;
   }
   FrameSpec spec;
@@ -468,7 +520,7 @@ static gboolean gst_drm_buffer_pool_set_config(GstBufferPool *pool, GstStructure
     return FALSE;
   }
   state.size = gst_buffer_get_size(first);
-  if (spec.use_align) {
+  if (spec.use_align && makes_pictures(spec)) {
     GstVideoAlignment realised = gst_buffer_get_video_meta(first)->alignment;
     gst_buffer_pool_config_set_video_alignment(config, &realised);
   }

@@ -10,8 +10,9 @@
 struct _GstDrmConstraints {
   gstdrm::Constraints values;
   // of a reconciliation
-  std::optional<gstdrm::HeapChoice> heap;
+  std::optional<gstdrm::HeapChoice> heap; // set: these constraints are a result
   std::optional<gstdrm::BufferLayout> layout;
+  gstdrm::BufferType type = gstdrm::BufferType::Image;
 };
 
 struct _GstDrmConflict {
@@ -19,6 +20,12 @@ struct _GstDrmConflict {
 };
 
 namespace gstdrm {
+
+// A result is final: what was allocated by it has its layout.
+inline bool is_reconciled(const GstDrmConstraints *constraints) noexcept
+{
+  return constraints->heap.has_value();
+}
 
 // Whether `key`, which may come from C as any number, is one.
 inline bool is_constraint_key(GstDrmConstraintKey key) noexcept

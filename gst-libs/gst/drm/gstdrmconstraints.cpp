@@ -10,7 +10,9 @@
  * a #GstDrmConflict who asked for what. A key that is not set asks for nothing.
  *
  * Values are not checked when they are set: gst_drm_constraints_reconcile() reports those that are
- * not valid. One thread at a time may use a #GstDrmConstraints.
+ * not valid. Its result is final: setters log a CRITICAL and change nothing. gstdrmallocation.h has
+ * what allocates by a result and what checks a buffer against constraints. One thread at a time may
+ * use a #GstDrmConstraints.
  */
 #include "gstdrmconstraints.h"
 
@@ -83,7 +85,8 @@ try {
  * gst_drm_constraints_copy:
  * @constraints: a #GstDrmConstraints
  *
- * Makes a copy that may be changed.
+ * Makes a copy. A copy of a result of gst_drm_constraints_reconcile() is such a result, too: final,
+ * with the same layout. To ask for more, reconcile the result with further constraints.
  *
  * Returns: (transfer full): a copy
  *
@@ -154,7 +157,8 @@ const gchar *gst_drm_constraints_get_device(const GstDrmConstraints *constraints
  *
  * States a number. It replaces what @key had.
  *
- * Returns: %FALSE where @key holds a set or a list
+ * Returns: %FALSE where @key holds a set or a list; or where @constraints are a result of
+ * gst_drm_constraints_reconcile(), which is a programming error
  *
  * Since: 0.1
  */
@@ -174,7 +178,8 @@ gboolean gst_drm_constraints_set_number(GstDrmConstraints *constraints, GstDrmCo
  * States a range, ends included. It replaces what @key had. A range that ends before it begins is a
  * conflict when it is reconciled.
  *
- * Returns: %FALSE where @key holds no range, and @min and @max differ
+ * Returns: %FALSE where @key holds no range, and @min and @max differ; or where @constraints are a
+ * result of gst_drm_constraints_reconcile(), which is a programming error
  *
  * Since: 0.1
  */
@@ -182,6 +187,7 @@ gboolean gst_drm_constraints_set_range(GstDrmConstraints *constraints, GstDrmCon
                                        guint64 min, guint64 max) noexcept
 {
   g_return_val_if_fail(constraints != nullptr, FALSE);
+  g_return_val_if_fail(!gstdrm::is_reconciled(constraints), FALSE);
 
   return is_constraint_key(key) &&
          constraints->values.set(static_cast<ConstraintKey>(key), min, max);
@@ -229,6 +235,7 @@ void gst_drm_constraints_set_formats(GstDrmConstraints *constraints,
                                      const GstDrmFormatSet *formats) noexcept
 try {
   g_return_if_fail(constraints != nullptr);
+  g_return_if_fail(!gstdrm::is_reconciled(constraints));
 
   if (formats)
     constraints->values.formats = formats->set;
@@ -275,6 +282,7 @@ void gst_drm_constraints_set_placement(GstDrmConstraints *constraints, GstDrmPla
                                        const gchar *const *heaps) noexcept
 try {
   g_return_if_fail(constraints != nullptr);
+  g_return_if_fail(!gstdrm::is_reconciled(constraints));
 
   std::vector<std::string> names;
   for (const gchar *const *heap = heaps; heap && *heap; ++heap)
@@ -329,6 +337,7 @@ void gst_drm_constraints_set_dims(GstDrmConstraints *constraints, const guint64 
                                   guint n_dims) noexcept
 try {
   g_return_if_fail(constraints != nullptr);
+  g_return_if_fail(!gstdrm::is_reconciled(constraints));
   g_return_if_fail(dims != nullptr || n_dims == 0);
 
   // one dimension too many is enough for a conflict
@@ -380,8 +389,9 @@ guint64 *gst_drm_constraints_get_dims(const GstDrmConstraints *constraints, guin
  * of @accessors carries no meaning, and one that is there twice, with one name and the same values,
  * counts once. No accessors ask for nothing.
  *
- * The result is itself a #GstDrmConstraints, without a name, that may be reconciled with others. It
- * fails only with a conflict, except when memory runs out.
+ * The result is itself a #GstDrmConstraints, without a name, that may be reconciled with others,
+ * and cannot be changed. gst_drm_constraints_allocate() makes buffers by it. The call fails only
+ * with a conflict, except when memory runs out.
  *
  * Returns: (transfer full) (nullable): what suits all accessors; %NULL with @conflict where nothing
  *   does
@@ -406,6 +416,7 @@ try {
     made->values = std::move(done->merged);
     made->heap = std::move(done->heap);
     made->layout = std::move(done->layout);
+    made->type = done->type;
     return made.release();
   }
   if (conflict) {
@@ -416,6 +427,24 @@ try {
   return nullptr;
 } catch (...) {
   return gstdrm::caught(nullptr, __func__);
+}
+
+/**
+ * gst_drm_constraints_is_reconciled:
+ * @constraints: a #GstDrmConstraints
+ *
+ * Says whether @constraints are a result of gst_drm_constraints_reconcile(), or a copy of one: such
+ * constraints cannot be changed, and buffers can be allocated by them.
+ *
+ * Returns: %TRUE for a result
+ *
+ * Since: 0.1
+ */
+gboolean gst_drm_constraints_is_reconciled(const GstDrmConstraints *constraints) noexcept
+{
+  g_return_val_if_fail(constraints != nullptr, FALSE);
+
+  return gstdrm::is_reconciled(constraints);
 }
 
 /**

@@ -184,6 +184,10 @@ GST_DRM_API
 GstDrmConstraints *gst_drm_constraints_reconcile(GPtrArray *accessors,
                                                  GstDrmConflict **conflict) GST_DRM_NOEXCEPT;
 
+/* Whether the constraints are a result of gst_drm_constraints_reconcile(), which is final. */
+GST_DRM_API
+gboolean gst_drm_constraints_is_reconciled(const GstDrmConstraints *constraints) GST_DRM_NOEXCEPT;
+
 /* Of reconciled constraints: the bytes to allocate; 0 where no layout was computed. */
 GST_DRM_API
 guint64 gst_drm_constraints_get_size(const GstDrmConstraints *constraints) GST_DRM_NOEXCEPT;

@@ -15,6 +15,7 @@
 #include <gst/video/video.h> // first: gstvideodmabufpool.h of 1.28 uses types that it does not include
 
 #include "gstdrm-private.hpp"
+#include "gstdrmallocation-private.hpp"
 #include "gstdrmbufferpool.h"
 
 namespace gstdrm {
@@ -26,6 +27,7 @@ struct FrameSpec {
   GstVideoAlignment align = {};
   bool use_align = false;
   bool default_layout = false; // GstVideoInfo's strides and offsets, for users without GstVideoMeta
+  Agreed agreed;               // reconciled constraints of the configuration; may be null
   bool other_layout = false;   // that is not what the allocator makes by itself; set by the first
 };
 
@@ -44,6 +46,7 @@ public:
   gsize size = 0;
   std::atomic<guint64> waits{0};
   std::atomic<guint64> allocations{0};
+  bool checks_frames = false;           // against what was agreed on; nobody else does
   std::atomic<bool> is_starting{false}; // the first buffers come before the pool is active
 
   // Made at the first use, for GObject's init function can say nothing of an exception.

@@ -153,7 +153,7 @@ bool UploadAllocation::choose_allocator(GstQuery *query)
 Needs UploadAllocation::own_needs() const
 {
   Needs needs;
-  needs.stride_align = static_cast<guint>(alignment());
+  needs.stride_align = plain_output_ ? 1 : kDeviceStrideAlign;
   needs.cpu_access = GST_DRM_ACCESS_WRITE;
   needs.buffers_held = 1; // the one that is being written
   needs.most_buffers = kMostFramesHeld + 1;
@@ -256,8 +256,7 @@ bool UploadAllocation::propose(GstQuery *query)
 // (docs/library.md); whoever reads with the CPU asks for nothing.
 gsize UploadAllocation::alignment() const noexcept
 {
-  constexpr gsize kDeviceAlign = 256;
-  return MAX(plain_output_ ? 1 : kDeviceAlign, gsize{needs_.stride_align});
+  return MAX(plain_output_ ? 1 : kDeviceStrideAlign, needs_.stride_align);
 }
 
 bool UploadAllocation::made_as_bytes(const GstMemory *memory) const
@@ -269,9 +268,7 @@ bool UploadAllocation::made_as_bytes(const GstMemory *memory) const
 PoolSetup UploadAllocation::pool_setup(GstCaps *caps) const
 {
   PoolSetup setup{caps, fewest_buffers(), most_buffers(), may_pad_rows()};
-  setup.stride_align = needs_.stride_align;
-  setup.offset_align = needs_.offset_align;
-  setup.least_stride = needs_.least_stride;
+  setup.constraints = needs_.constraints.get();
   return setup;
 }
 

@@ -459,6 +459,8 @@ Needs EglDownloader::own_needs() const
     needs.permissions = GST_DRM_ACCESS_WRITE;
   else
     needs.cpu_access = GST_DRM_ACCESS_WRITE;
+  if (out_info_.drm_modifier == GST_DRM_MODIFIER_LINEAR)
+    needs.stride_align = kDeviceStrideAlign;
   needs.buffers_held = 1; // the one that is drawn
   needs.most_buffers = kMostFramesHeld + 1;
   return needs;
@@ -506,11 +508,8 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
   setup.video_meta =
       !plain || gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   // A driver lays its tiles out as it likes; GBM takes no alignment for them.
-  if (format.modifier == kModLinear) {
-    setup.stride_align = needs_.stride_align;
-    setup.offset_align = needs_.offset_align;
-    setup.least_stride = needs_.least_stride;
-  }
+  if (format.modifier == kModLinear)
+    setup.constraints = needs_.constraints.get();
   Error refusals{ErrorCode::Allocation, {}, 0};
   for (const auto &allocator : allocators) {
     auto made = open_download_pool(GST_ELEMENT(element_), allocator.get(), setup);

@@ -49,6 +49,7 @@ struct World {
   GPtrArray *accessors = g_ptr_array_new_with_free_func(reinterpret_cast<GDestroyNotify>(gst_drm_constraints_free));
   GPtrArray *clashing = g_ptr_array_new(); // of `accessors`
   GstDrmConflict *conflict = nullptr;
+  GstDrmConstraints *agreed = nullptr;
 
   World()
   {
@@ -67,6 +68,7 @@ struct World {
         gst_drm_format_set_add(set, fourcc, modifier);
     gst_drm_format_set_ref(set);
     gst_drm_constraints_set_formats(static_cast<GstDrmConstraints *>(g_ptr_array_index(accessors, 0)), set);
+    agreed = gst_drm_constraints_reconcile(accessors, nullptr);
     GstVideoInfo vinfo;
     gst_video_info_set_format(&vinfo, GST_VIDEO_FORMAT_NV12, 64, 64);
     gst_drm_video_info_from_video_info(&info, &vinfo, kLinear);
@@ -83,6 +85,7 @@ struct World {
   ~World()
   {
     gst_drm_conflict_free(conflict);
+    gst_drm_constraints_free(agreed);
     gst_drm_constraints_free(static_cast<GstDrmConstraints *>(g_ptr_array_index(clashing, 1)));
     g_ptr_array_unref(clashing);
     g_ptr_array_unref(accessors);
@@ -121,6 +124,10 @@ void release(GstDrmConflict *conflict)
 void release(gchar *text)
 {
   g_free(text);
+}
+void release(GPtrArray *array)
+{
+  g_ptr_array_unref(array);
 }
 void release(GstCaps *caps)
 {
@@ -226,6 +233,29 @@ const Row kRows[] = {
     {"fence_wait, refused", Says::Error, [](World &, GError **e) { return gst_drm_fence_wait(-1, 0, nullptr, e); }},
     {"dmabuf_export_fence, refused", Says::Error, [](World &, GError **e) { return gst_drm_dmabuf_export_fence(-1, GST_DRM_ACCESS_READ, e) >= 0; }},
     {"dmabuf_import_fence, refused", Says::Error, [](World &, GError **e) { return gst_drm_dmabuf_import_fence(-1, -1, GST_DRM_ACCESS_READ, e); }},
+    {"constraints_allocate", Says::Error, [](World &w, GError **e) { return took(gst_drm_constraints_allocate(w.agreed, 2, e)); }},
+    {"constraints_allocate, refused", Says::Error, [](World &w, GError **e) { return gst_drm_constraints_allocate(w.agreed, 0, e) != nullptr; }},
+    {"constraints_reconcile_and_allocate", Says::Error, [](World &w, GError **e) { return took(gst_drm_constraints_reconcile_and_allocate(w.accessors, 1, nullptr, e)); }},
+    {"constraints_reconcile_and_allocate, refused", Says::Error, [](World &w, GError **e) { return gst_drm_constraints_reconcile_and_allocate(w.clashing, 1, nullptr, e) != nullptr; }},
+    {"allocator_new_for_constraints", Says::Error, [](World &w, GError **e) {
+       GstDrmAllocator *allocator = gst_drm_allocator_new_for_constraints(w.agreed, e);
+       const bool there = allocator != nullptr;
+       gst_clear_object(&allocator);
+       return there;
+     }},
+    {"buffer_pool_new_for_constraints", Says::Error, [](World &w, GError **e) {
+       GstBufferPool *pool = gst_drm_buffer_pool_new_for_constraints(w.agreed, e);
+       const bool there = pool != nullptr;
+       gst_clear_object(&pool);
+       return there;
+     }},
+    {"buffer_meets", Says::Error, [](World &w, GError **e) {
+       GstDrmConstraints *asked = static_cast<GstDrmConstraints *>(g_ptr_array_index(w.clashing, 0));
+       GstDrmVideoInfo info;
+       gst_drm_video_info_set_format(&info, kNv12, kLinear, 64, 64, nullptr);
+       return gst_drm_buffer_meets(w.frame, &info, asked, e);
+     }},
+    {"buffer_get_drm_constraints", Says::Nothing, [](World &w, GError **) { return gst_buffer_get_drm_constraints(w.frame) == nullptr; }},
     {"allocator_new", Says::Error, [](World &, GError **e) {
        GstDrmAllocator *allocator = gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_MEMFD, nullptr, e);
        const bool there = allocator != nullptr;

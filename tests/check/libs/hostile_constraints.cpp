@@ -61,6 +61,17 @@ void for_each_outcome(const std::function<void(GstDrmConstraints *, GstDrmConfli
   });
 }
 
+// What is reconciled, and what is not; a few bytes are allocated, and all else is refused.
+void allocate_by(const std::function<void(GstDrmConstraints *)> &call)
+{
+  constexpr guint64 kFew = 1 << 20;
+  for_each(call);
+  for_each_outcome([&](GstDrmConstraints *done, GstDrmConflict *) {
+    if (done && (gst_drm_constraints_get_size(done) <= kFew || gst_drm_constraints_get_size(done) > G_MAXUINT32))
+      call(done);
+  });
+}
+
 void check_text(gchar *text)
 {
   fail_unless(text && g_utf8_validate(text, -1, nullptr), "%s", text);
@@ -137,6 +148,75 @@ const Rows kRows = {
     {"gst_drm_constraints_get_n_planes", [] { read_layout([](GstDrmConstraints *c) { fail_unless(gst_drm_constraints_get_n_planes(c) <= 60); }); }},
     {"gst_drm_constraints_get_plane", [] { read_layout([](GstDrmConstraints *c) { fail_unless(!gst_drm_constraints_get_plane(c, G_MAXUINT, nullptr, nullptr)); }); }},
     {"gst_drm_constraints_get_heap", [] { read_layout([](GstDrmConstraints *c) { g_free(gst_drm_constraints_get_heap(c, nullptr)); }); }},
+    {"gst_drm_constraints_is_reconciled", [] { read_layout([](GstDrmConstraints *c) { gst_drm_constraints_is_reconciled(c); }); }},
+    {"gst_drm_constraints_allocate", [] { allocate_by([](GstDrmConstraints *c) {
+       for (const guint n : {0U, 1U, G_MAXUINT}) {
+         GError *error = nullptr;
+         GPtrArray *buffers = gst_drm_constraints_allocate(c, n, &error);
+         check(buffers != nullptr, error);
+         g_clear_pointer(&buffers, g_ptr_array_unref);
+       }
+     }); }},
+    {"gst_drm_constraints_reconcile_and_allocate", [] { for_each([](GstDrmConstraints *c) {
+       GPtrArray *accessors = g_ptr_array_new();
+       g_ptr_array_add(accessors, c);
+       g_ptr_array_add(accessors, nullptr);
+       GstDrmConflict *conflict = nullptr;
+       GError *error = nullptr;
+       fail_if(gst_drm_constraints_reconcile_and_allocate(accessors, 0, &conflict, &error));
+       check(false, error);
+       gst_drm_conflict_free(conflict);
+       g_ptr_array_unref(accessors);
+     }); }},
+    {"gst_drm_allocator_new_for_constraints", [] { allocate_by([](GstDrmConstraints *c) {
+       GError *error = nullptr;
+       GstDrmAllocator *allocator = gst_drm_allocator_new_for_constraints(c, &error);
+       check(allocator != nullptr, error);
+       gst_clear_object(&allocator);
+     }); }},
+    {"gst_drm_buffer_pool_new_for_constraints", [] { allocate_by([](GstDrmConstraints *c) {
+       GError *error = nullptr;
+       GstBufferPool *pool = gst_drm_buffer_pool_new_for_constraints(c, &error);
+       check(pool != nullptr, error);
+       gst_clear_object(&pool);
+     }); }},
+    {"gst_buffer_pool_config_set_drm_constraints", [] { allocate_by([](GstDrmConstraints *c) {
+       GstDrmAllocator *allocator = gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_MEMFD, nullptr, nullptr);
+       GstBufferPool *pool = gst_drm_buffer_pool_new(allocator);
+       GstCaps *caps = gst_caps_from_string("video/x-raw, format=NV12, width=64, height=64");
+       for (GstCaps *some : {caps, static_cast<GstCaps *>(nullptr)}) {
+         GstStructure *config = gst_buffer_pool_get_config(pool);
+         gst_buffer_pool_config_set_params(config, some, 0, 0, 0);
+         gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+         gst_buffer_pool_config_set_drm_constraints(config, c);
+         (void)gst_buffer_pool_set_config(pool, config);
+       }
+       gst_caps_unref(caps);
+       gst_object_unref(pool);
+       gst_object_unref(allocator);
+     }); }},
+    {"gst_buffer_get_drm_constraints", [] { for_each_hostile_buffer([](GstBuffer *b) { fail_unless(gst_buffer_get_drm_constraints(b) == nullptr); }); }},
+    {"gst_drm_buffer_meets", [] {
+       for_each([](GstDrmConstraints *c) {
+         GstBuffer *buffer = buffer_of(4096);
+         GError *error = nullptr;
+         const bool met = gst_drm_buffer_meets(buffer, nullptr, c, &error) != FALSE;
+         check(met, error);
+         gst_buffer_unref(buffer);
+       });
+       GstDrmConstraints *display = gst_drm_constraints_new("display", "/dev/dri/card0");
+       gst_drm_constraints_set_number(display, GST_DRM_CONSTRAINT_STRIDE_ALIGN, 256);
+       for_each_hostile_buffer([display](GstBuffer *b) {
+         infos([b, display](GstDrmVideoInfo *info) {
+           for (GstDrmVideoInfo *some : {info, static_cast<GstDrmVideoInfo *>(nullptr)}) {
+             GError *error = nullptr;
+             const bool met = gst_drm_buffer_meets(b, some, display, &error) != FALSE;
+             check(met, error);
+           }
+         });
+       });
+       gst_drm_constraints_free(display);
+     }},
     {"gst_query_add_drm_constraints", [] { for_each([](GstDrmConstraints *c) {
        GstQuery *query = gst_query_new_allocation(nullptr, TRUE);
        gst_query_add_drm_constraints(query, c);

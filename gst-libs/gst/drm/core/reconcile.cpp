@@ -313,6 +313,7 @@ Reconciliation Merger::run()
     merge_dims();
     const BufferType type = find_type();
     check_required(type);
+    result_.type = type;
     result_.layout = check_together(accessors_, type, merged_, failures_);
   }
   if (failures_.empty()) {

@@ -19,6 +19,7 @@ inline constexpr std::size_t kMaxAccessors = 256;
 struct PlaneSpan {
   std::uint64_t offset_bytes = 0; // from the start of the buffer
   std::uint64_t stride_bytes = 0; // from one row, or one element of the dimension, to the next
+  friend bool operator==(const PlaneSpan &, const PlaneSpan &) = default;
 };
 
 // How a buffer has to be laid out. An image: a plane each. A pyramid: the planes of the largest
@@ -37,6 +38,7 @@ struct HeapChoice {
 
 struct Reconciled {
   Constraints merged; // may be reconciled with further accessors
+  BufferType type = BufferType::Image;
   HeapChoice heap;
   // None where the driver decides on the layout (no linear format in common), or where a size is
   // not a single number.

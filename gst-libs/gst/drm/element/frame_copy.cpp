@@ -49,11 +49,10 @@ Result<void> FrameCopier::suit_downstream(PoolSetup &setup)
       (answered && gst_query_find_allocation_meta(query.get(), GST_VIDEO_META_API_TYPE, nullptr));
   Needs own;
   own.cpu_access = GST_DRM_ACCESS_READ | GST_DRM_ACCESS_WRITE;
+  own.stride_align = kDeviceStrideAlign;
   if (!agree_on_needs(GST_ELEMENT(element_), query.get(), info, own, claim_, agreed_))
     return Error{ErrorCode::Conflict, "Downstream cannot be given a copy of the frame.", 0};
-  setup.stride_align = agreed_.stride_align;
-  setup.offset_align = agreed_.offset_align;
-  setup.least_stride = agreed_.least_stride;
+  setup.constraints = agreed_.constraints.get();
   return {};
 }
 

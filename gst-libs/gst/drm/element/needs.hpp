@@ -41,22 +41,21 @@ void add_needs(GstElement *element, GstQuery *query, const Needs &needs);
 // encoders that look ahead 60; a consumer that asks for thousands would fill the memory.
 inline constexpr guint kMostFramesHeld = 256;
 
+// Frames have strides that are multiples of this many bytes, unless a consumer asks for more:
+// amdgpu and nouveau take no others (kDefaultStrideAlign in alloc/linear_plan.hpp has the sources).
+inline constexpr guint kDeviceStrideAlign = 256;
+
 // What a producer has to do for all consumers.
 struct AgreedNeeds {
-  guint stride_align = 0;   // bytes; 0: as the allocator likes
-  guint offset_align = 0;   // bytes, of each plane
-  guint least_stride = 0;   // bytes, of the first plane; of LINEAR alone
-  guint buffers_held = 0;   // by all consumers together
-  guint fewest_buffers = 0; // of the pool
-  guint most_buffers = 0;   // of the pool; 0: any number
-  guint cpu_access = 0;     // GstDrmAccess
-  // Where somebody asks for certain memory: its kind and the name of its device, or
-  // GST_DRM_PLACEMENT_NONE and the name of a heap.
-  bool any_memory = true;
-  GstDrmPlacement memory = GST_DRM_PLACEMENT_SYSTEM;
-  std::string memory_name;
+  guint stride_align = 0;           // bytes; 0: as the allocator likes
+  guint buffers_held = 0;           // by all consumers together
+  guint fewest_buffers = 0;         // of the pool
+  guint most_buffers = 0;           // of the pool; 0: any number
+  guint cpu_access = 0;             // GstDrmAccess
   std::string device;               // the producer's
   std::shared_ptr<GPtrArray> asked; // GstDrmConstraints of each consumer
+  // What the producer and all consumers agreed on; null where no consumer asks for anything.
+  std::shared_ptr<const GstDrmConstraints> constraints;
 };
 
 // The producer's needs and those in the answer, for frames of `info`. Where they conflict, posts

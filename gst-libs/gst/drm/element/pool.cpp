@@ -9,56 +9,13 @@
 
 #include <gst/drm/core/descriptors.hpp>
 #include <gst/drm/core/errno_text.hpp>
-#include <gst/drm/core/format.hpp>
+#include <gst/drm/gstdrmallocation.h>
 #include <gst/drm/gstdrmbufferpool.h>
 #include <gst/drm/gstdrmcaps-words.hpp>
-#include <gst/drm/gstdrmformat.h>
-#include <gst/drm/gstdrmvideoinfo.h>
-#include <gst/video/video.h>
 
 namespace gstdrm {
 
 namespace {
-
-// Rows at the bottom, so that each plane begins at a multiple of `offset_align`. Strides are
-// multiples of 256 bytes (kDefaultStrideAlign in alloc/linear_plan.hpp), and a plane of colour has
-// half of the rows.
-guint rows_below(guint height, guint offset_align)
-{
-  constexpr guint kHalfStride = 256 / 2;
-  const guint grain = MAX(offset_align / kHalfStride, 1);
-  return (height + grain - 1) / grain * grain - height;
-}
-
-// Pixels on the right, so that a row of the first plane has `least_stride` bytes.
-guint pixels_beside(const FourccInfo &info, guint width, guint least_stride)
-{
-  const PlaneInfo &first = info.planes[0];
-  const guint blocks = (least_stride + first.block_bytes - 1) / first.block_bytes;
-  const guint pixels = blocks * first.block_width * first.hsub;
-  return pixels > width ? pixels - width : 0;
-}
-
-// What the buffers need beyond the allocator's own layout; false if there is nothing.
-bool needs_alignment(const PoolSetup &setup, GstVideoAlignment &align)
-{
-  gst_video_alignment_reset(&align);
-  if (!setup.video_meta)
-    return false;
-  if (setup.stride_align > 1)
-    for (guint &plane : align.stride_align)
-      plane = setup.stride_align - 1; // a mask
-  GstDrmVideoInfo info;
-  const FourccInfo *fourcc =
-      gst_drm_video_info_from_caps(&info, setup.caps) ? fourcc_info(info.drm_fourcc) : nullptr;
-  if (fourcc && info.drm_modifier == GST_DRM_MODIFIER_LINEAR) {
-    align.padding_bottom =
-        rows_below(static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo)), setup.offset_align);
-    align.padding_right = pixels_beside(
-        *fourcc, static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo)), setup.least_stride);
-  }
-  return setup.stride_align > 1 || align.padding_bottom > 0 || align.padding_right > 0;
-}
 
 // gstpoll.c: a socket pair or an eventfd
 constexpr unsigned kDescriptorsOfPool = 2;
@@ -94,10 +51,8 @@ Result<ConfiguredPool> configure_pool(GstDrmAllocator *allocator, const PoolSetu
                                     setup.max_buffers);
   if (setup.video_meta)
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-  if (GstVideoAlignment align; needs_alignment(setup, align)) {
-    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
-    gst_buffer_pool_config_set_video_alignment(config, &align);
-  }
+  if (setup.video_meta && setup.constraints)
+    gst_buffer_pool_config_set_drm_constraints(config, setup.constraints);
   if (!gst_buffer_pool_set_config(made.pool.get(), config)) {
     const int lack = out_of_descriptors(kDescriptorsOfFrame);
     return Error{ErrorCode::Allocation,

@@ -5,6 +5,7 @@
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmallocator.h>
+#include <gst/drm/gstdrmconstraints.h>
 
 namespace gstdrm {
 
@@ -14,9 +15,8 @@ struct PoolSetup {
   guint max_buffers = 0;  // Returns 0 if there is no limit
   bool video_meta = true; // whoever reads the buffers knows GstVideoMeta, so rows may be padded
   guint least_size = 0;   // bytes; buffers that are smaller are refused
-  guint stride_align = 0; // bytes, a power of two; 0: as the allocator likes
-  guint offset_align = 0; // bytes, a power of two: of each plane
-  guint least_stride = 0; // bytes of a row of the first plane
+  // What was agreed on; null: as the allocator likes. Left alone without video_meta.
+  const GstDrmConstraints *constraints = nullptr;
 };
 
 struct ConfiguredPool {
