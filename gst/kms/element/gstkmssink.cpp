@@ -100,7 +100,8 @@ bool KmsSink::start()
 {
   stats_.reset();
   negotiation_.restart();
-  display_.set_tag_direction(GST_VIDEO_ORIENTATION_IDENTITY);
+  display_.change(
+      [](SinkSettings &settings) { settings.tag_direction = GST_VIDEO_ORIENTATION_IDENTITY; });
   reports_.restart();
   frames_.restart();
   prerolled_ = nullptr;
@@ -217,7 +218,9 @@ bool KmsSink::set_caps(GstCaps *caps)
 
 void KmsSink::begin_stream()
 {
-  display_.set_tag_direction(GST_VIDEO_ORIENTATION_IDENTITY); // its own tag, if any, follows
+  display_.change([](SinkSettings &settings) {
+    settings.tag_direction = GST_VIDEO_ORIENTATION_IDENTITY;
+  }); // its own tag, if any, follows
   if (fences_.set_release_fences(false))
     request_choice(); // the same producer asks again, and says again that it waits
 }

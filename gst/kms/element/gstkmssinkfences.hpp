@@ -8,7 +8,7 @@
 #include <gst/gst.h>
 
 #include "engine/display/kms_display.hpp"
-#include "gstkmssinksettings.hpp"
+#include "gstkmssinkdisplay.hpp"
 
 namespace gstdrm {
 
