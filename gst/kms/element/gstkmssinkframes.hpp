@@ -68,18 +68,14 @@ private:
   [[nodiscard]] bool may_copy() const;
   [[nodiscard]] GstPtr<GstBuffer> with_whole_size(GstBuffer *buffer) const;
   GstPtr<GstBuffer> with_overlays_of_part(GstBuffer *buffer, kms::Origin part);
-  [[nodiscard]] bool takes_whole(GstBuffer *buffer) const;
   Result<void> crop(GstPtr<GstBuffer> &frame) const;
-  Result<GstPtr<GstBuffer>> visible_part(kms::Display &display, GstBuffer *buffer);
-  Result<FrameLayout> layout_of(GstBuffer *buffer, kms::Origin &origin) const;
-  Result<kms::Frame> make_plain(kms::Display &display, GstBuffer *buffer);
-  Result<kms::Frame> blend(kms::Display &display, GstBuffer *buffer,
+  Result<kms::Frame> make_plain(kms::Display &display, GstBuffer *buffer, kms::Origin part);
+  Result<kms::Frame> blend(kms::Display &display, GstBuffer *buffer, kms::Origin part,
                            const std::vector<GstVideoOverlayComposition *> &compositions);
-  Result<kms::Frame> import(kms::Display &display, GstBuffer *buffer);
+  Result<kms::Frame> import(kms::Display &display, GstBuffer *buffer, kms::Origin origin);
   Result<GstPtr<GstBuffer>> copy(const kms::Display &display, GstBuffer *buffer,
-                                 const char *reason);
+                                 GstPtr<GstBufferPool> &pool, guint buffers, const char *reason);
   void release_pool();
-  Result<GstPtr<GstBufferPool>> make_pool(const kms::Display &display, guint buffers) const;
   Result<void> copy_pixels(GstBuffer *to, GstBuffer *from) const;
 
   GstElement *element_;        // borrowed: it owns this
