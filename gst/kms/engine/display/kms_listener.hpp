@@ -7,7 +7,7 @@
 
 #include <gst/drm/core/result.hpp>
 
-#include "engine/card/kms_application_callback.hpp"
+#include "engine/card/kms_own_thread.hpp"
 
 namespace gstdrm::kms {
 
