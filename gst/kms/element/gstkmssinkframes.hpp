@@ -16,10 +16,10 @@
 #include <gst/gst.h>
 
 #include "engine/display/kms_display.hpp"
+#include "gstkmssinkcaps.hpp"
 #include "gstkmssinkcomposition.hpp"
 #include "gstkmssinkdisplay.hpp"
 #include "gstkmssinkfences.hpp"
-#include "gstkmssinkpicture.hpp"
 
 namespace gstdrm {
 

@@ -66,7 +66,7 @@ enum SinkProperty : guint {
   PROP_SKIP_VSYNC,
 };
 
-KmsSink &sink_of(gpointer object)
+KmsSink &sink_behind(gpointer object)
 {
   return *GST_KMS_DMABUF_SINK(object)->sink;
 }
@@ -216,7 +216,7 @@ void set_plane_properties(GObject *object, const GValue *value)
       if (set_from_field(object, others, name))
         gst_structure_remove_field(others, name);
   const std::shared_ptr<const GstStructure> kept = own_structure(others);
-  sink_of(object).display().change(
+  sink_behind(object).display().change(
       [&](SinkSettings &settings) { settings.plane_properties = kept; });
 }
 
@@ -559,7 +559,7 @@ const Access *access_of(guint id)
 
 void set_sink_property(GObject *object, guint id, const GValue *value, GParamSpec *spec)
 {
-  SinkDisplay &display = sink_of(object).display();
+  SinkDisplay &display = sink_behind(object).display();
   if (const Access *access = access_of(id); access && access->set) {
     display.change([&](SinkSettings &settings) { access->set(settings, value); });
   } else if (id == PROP_ROTATION) {
@@ -568,7 +568,7 @@ void set_sink_property(GObject *object, guint id, const GValue *value, GParamSpe
   } else if (id == PROP_PLANE_PROPERTIES) {
     set_plane_properties(object, value);
   } else if (id == PROP_CURSOR_IMAGE) {
-    sink_of(object).set_cursor_image(gst_value_get_sample(value));
+    sink_behind(object).set_cursor_image(gst_value_get_sample(value));
   } else if (!gst_video_overlay_set_property(object, PROP_RENDER_RECTANGLE, id, value)) {
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
   }
@@ -576,14 +576,14 @@ void set_sink_property(GObject *object, guint id, const GValue *value, GParamSpe
 
 void get_sink_property(GObject *object, guint id, GValue *value, GParamSpec *spec)
 {
-  KmsSink &sink = sink_of(object);
+  KmsSink &sink = sink_behind(object);
   if (const Access *access = access_of(id); access && access->get) {
     access->get(sink.display().settings(), value);
   } else if (id == PROP_DRM_STATS) {
     g_value_take_boxed(value, sink.stats_structure());
   } else if (id == PROP_DISPLAY_WIDTH || id == PROP_DISPLAY_HEIGHT) {
     const std::shared_ptr<kms::Display> display = sink.display().get();
-    const kms::Display::Size size = display ? display->display_size() : kms::Display::Size{};
+    const kms::Screen::Size size = display ? display->display_size() : kms::Screen::Size{};
     write(static_cast<gint>(id == PROP_DISPLAY_WIDTH ? size.width : size.height), value);
   } else {
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);

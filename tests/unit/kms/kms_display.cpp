@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "gst/kms/engine/card/kms_scratch.hpp"
+#include "gst/kms/engine/card/kms_dumb.hpp"
 #include "edids.hpp"
 #include "kms_display_fixture.hpp"
 

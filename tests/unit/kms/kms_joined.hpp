@@ -14,12 +14,6 @@ namespace gstdrm::test {
 
 inline constexpr std::uint32_t kModeBlob = 600, kOtherModeBlob = 601, kForeignFramebuffer = 77;
 
-struct JoinListener : Listener {
-  ~JoinListener() override { wait(); } // before what the event thread calls goes
-  int dark = 0, lit = 0;
-  void joined_output_changed(const Error &, bool on) noexcept override { (on ? lit : dark)++; }
-};
-
 // Another program shows 640x480 on the primary plane.
 class Joined : public DisplayTest {
 protected:
@@ -75,7 +69,7 @@ protected:
     ASSERT_TRUE(display.drain(kLong_ns));
   }
 
-  JoinListener heard;
+  Listener heard;
 };
 
 } // namespace gstdrm::test

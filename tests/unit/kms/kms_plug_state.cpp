@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the streaming thread has to take up of displays that come and go, and of another master.
+// What the streaming thread has to take up of displays that come and go.
 #include "gst/kms/engine/display/kms_plug_state.hpp"
 
-#include <cerrno>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "gst/kms/engine/display/kms_master_state.hpp"
 #include "support/threads.hpp"
 
 namespace {
@@ -118,24 +116,6 @@ TEST(PlugState, is_for_two_threads)
                    }
                  }});
   EXPECT_TRUE(plug.take().connected);
-}
-
-TEST(MasterState, tells_each_change_once)
-{
-  MasterState master;
-  EXPECT_FALSE(master.regain()); // it was master from the start
-  EXPECT_TRUE(master.lose());
-  EXPECT_FALSE(master.lose());
-  EXPECT_TRUE(master.regain());
-  EXPECT_FALSE(master.regain());
-}
-
-TEST(MasterState, knows_what_the_kernel_says_to_others)
-{
-  for (const int lost : {EACCES, EPERM})
-    EXPECT_TRUE(MasterState::is_loss({ErrorCode::Device, "", lost}));
-  for (const int other : {0, EINVAL, ENODEV, EBUSY, ENOMEM})
-    EXPECT_FALSE(MasterState::is_loss({ErrorCode::Device, "", other}));
 }
 
 } // namespace

@@ -31,8 +31,14 @@ struct ProfileListener : Listener {
   ~ProfileListener() override { wait(); }
   std::vector<std::string> losses;
   std::vector<std::string> view_errors;
-  void frame_lost(const Error &error) noexcept override { losses.push_back(error.message); }
-  void view_refused(const Error &error) noexcept override { view_errors.push_back(error.message); }
+  void report(const kms::Report &report) noexcept override
+  {
+    Listener::report(report);
+    if (report.what == kms::Report::What::FrameLost)
+      losses.push_back(report.error.message);
+    if (report.what == kms::Report::What::ViewRefused)
+      view_errors.push_back(report.error.message);
+  }
 };
 
 class ProfileTest : public testing::TestWithParam<std::string> {

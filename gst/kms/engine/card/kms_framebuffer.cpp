@@ -6,7 +6,6 @@
 
 #include "kms_kept_files.hpp"
 #include "kms_objects.hpp"
-#include "kms_refusal.hpp"
 
 namespace gstdrm::kms {
 

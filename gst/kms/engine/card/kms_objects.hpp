@@ -37,6 +37,31 @@ inline Error device_error(std::string message, int sys_errno = 0)
   return Error{ErrorCode::Device, std::move(message), sys_errno};
 }
 
+// Whether an errno of AddFB2 or of an atomic commit says that the device does not support the
+// request. Other values (ENOMEM, EACCES, ENODEV, EBUSY) say that the device can do nothing at the
+// moment.
+inline bool is_refusal(int sys_errno) noexcept
+{
+  switch (sys_errno) {
+  case EINVAL: // most drivers, for everything
+  case ERANGE: // scaling, in drm_atomic_helper_check_plane_state()
+  case ENOSPC: // a rectangle outside the framebuffer, too little bandwidth or FIFO
+  case E2BIG:
+  case EOVERFLOW:
+  case EOPNOTSUPP:
+    return true;
+  default:
+    return false;
+  }
+}
+
+// Whether the errno of a commit says that another process is master: the session is not the active
+// one, or the lender took the display back (EACCES of drm_ioctl() for whoever is not master).
+inline bool is_master_loss(int sys_errno) noexcept
+{
+  return sys_errno == EACCES || sys_errno == EPERM;
+}
+
 // A property blob that this process made, a mode for instance. Once it was committed, the kernel's
 // state keeps a reference of its own (drm_property.c), so this one may be dropped at any time.
 class PropertyBlob {

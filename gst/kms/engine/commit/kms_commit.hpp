@@ -11,7 +11,6 @@
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "engine/card/kms_framebuffer.hpp"
-#include "kms_cursor.hpp"
 #include "kms_fence_gate.hpp"
 #include "kms_overlay.hpp"
 

@@ -5,8 +5,6 @@
 #include <cstdio>
 #include <string>
 
-#include "kms_fence_state.hpp"
-
 namespace gstdrm::kms {
 
 namespace {

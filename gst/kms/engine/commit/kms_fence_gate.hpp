@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include <gst/drm/core/result.hpp>
+#include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 
 namespace gstdrm::kms {
@@ -84,5 +85,11 @@ private:
   Hold wait_;
   std::optional<Verdict> verdict_; // of the wait
 };
+
+// Does not wait. Failed: it has signalled with an error, or is no fence, which never signals.
+FenceState ask_fence(int fence_fd);
+// When the fence has signalled, on CLOCK_MONOTONIC in ns; nullopt if it has not. Does not wait. A
+// fence of a commit has the time of the vblank (drm_vblank.c, drm_send_event_timestamp_locked()).
+std::optional<std::int64_t> fence_signalled_at(int fence_fd);
 
 } // namespace gstdrm::kms

@@ -13,7 +13,7 @@
 #include <gst/drm/core/log.hpp>
 
 #include "engine/card/kms_objects.hpp"
-#include "kms_fence_state.hpp"
+#include "kms_fence_gate.hpp"
 
 namespace gstdrm::kms {
 
@@ -260,8 +260,11 @@ void FlipQueue::pump_waiting()
   }
   front = std::move(next.frame);
   if (ret == -EINVAL && front.acquire_fence) {
-    fences_refused();
-    pump(); // commits the frame again, without a fence
+    // Driver workaround: a plane that lists IN_FENCE_FD and refuses a commit with a fence, as
+    // drivers that do not use the atomic helpers may. From then on frames are committed without
+    // their fences, which have signalled by then.
+    gate_.keep_fences_from_kernel();
+    pump();
   } else if (!try_later(ret)) {
     fail(commit_error(ret));
   }
@@ -509,57 +512,31 @@ void FlipQueue::drop_front()
   waiting_.pop_front();
 }
 
-// Only while a frame waits.
-FlipQueue::Front FlipQueue::look_at_front()
-{
-  Waiting &waiting = waiting_.front();
-  const FenceGate::Verdict verdict =
-      gate_.look(waiting.frame.acquire_fence, waiting.hold, clock_());
-  if (verdict == FenceGate::Verdict::Open)
-    return Front::Ready;
-  if (verdict == FenceGate::Verdict::Shut)
-    return Front::Waits;
-  deferred_.lost.push_back(lost_frame(verdict));
-  release(waiting.frame);
-  waiting_.pop_front();
-  return Front::Gone;
-}
-
-// Drops the front frame, whose fence is pending, when the frame behind it is ready: the front frame
-// would be out of date once its fence signals. Not where every frame has to be shown.
-bool FlipQueue::overtake_front()
-{
-  if (!waiting_.front().may_be_dropped || waiting_.size() < 2)
-    return false;
-  Waiting &next = waiting_[1];
-  if (gate_.look(next.frame.acquire_fence, next.hold, clock_()) != FenceGate::Verdict::Open)
-    return false;
-  drop_front();
-  return true;
-}
-
+// Whether the front frame may be committed. Drops those before it whose fence was lost. One whose
+// fence is pending is dropped when the frame behind it is ready: it would be out of date once its
+// fence signals. Not where every frame has to be shown.
 bool FlipQueue::front_is_ready()
 {
-  while (!waiting_.empty())
-    switch (look_at_front()) {
-    case Front::Ready:
+  const auto look = [this](Waiting &waiting) {
+    return gate_.look(waiting.frame.acquire_fence, waiting.hold, clock_());
+  };
+  while (!waiting_.empty()) {
+    Waiting &front = waiting_.front();
+    const FenceGate::Verdict verdict = look(front);
+    if (verdict == FenceGate::Verdict::Open)
       return true;
-    case Front::Waits:
-      if (!overtake_front())
-        return false;
-      break;
-    case Front::Gone:
-      break;
+    if (verdict != FenceGate::Verdict::Shut) {
+      deferred_.lost.push_back(lost_frame(verdict));
+      release(front.frame);
+      waiting_.pop_front();
+      continue;
     }
+    if (!front.may_be_dropped || waiting_.size() < 2 ||
+        look(waiting_[1]) != FenceGate::Verdict::Open)
+      return false;
+    drop_front();
+  }
   return false;
-}
-
-// Driver workaround: a plane that lists IN_FENCE_FD and refuses a commit with a fence (EINVAL), as
-// drivers that do not use the atomic helpers may. From then on frames are committed without their
-// fences, which have signalled by then.
-void FlipQueue::fences_refused()
-{
-  gate_.keep_fences_from_kernel();
 }
 
 SharedFence FlipQueue::fence_to_watch() const
@@ -894,7 +871,7 @@ Error FlipQueue::commit_error(int ret)
   const int error = -ret;
   std::string message =
       "The display refused a frame: " + errno_text(error) + " from the atomic commit. ";
-  if (error == EACCES || error == EPERM)
+  if (is_master_loss(error))
     message += "Another program took the display over; stop it, or switch back to this terminal.";
   else if (error == ENODEV || error == EIO)
     message += "The device was removed.";

@@ -234,15 +234,7 @@ private:
   // acquire fences
   Error lost_frame(FenceGate::Verdict verdict);
   bool front_is_ready();
-  enum class Front {
-    Ready, // may be committed
-    Waits, // its fence is pending
-    Gone,  // its fence was lost, and the frame was taken out
-  };
-  Front look_at_front();
-  bool overtake_front();
   void drop_front();
-  void fences_refused();
   [[nodiscard]] SharedFence fence_to_watch() const;
 
   FlipTarget &target_;

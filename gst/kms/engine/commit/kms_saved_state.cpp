@@ -193,7 +193,7 @@ int SavedState::turn_off(const Device &device, const Output &output)
   if (output.writeback)
     request.set(output.writeback->id, output.writeback->properties, "CRTC_ID", 0);
   for (const Plane &plane : output.crtc_planes)
-    if (is_ours(property_value(plane.properties, "CRTC_ID"), output))
+    if (is_ours(plane.user(), output))
       request.disable_plane(plane);
   return commit_request(device.fd(), request, DRM_MODE_ATOMIC_ALLOW_MODESET, 0);
 }

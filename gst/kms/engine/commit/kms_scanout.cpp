@@ -10,9 +10,8 @@
 
 #include <gst/drm/core/log.hpp>
 
-#include "engine/card/kms_refusal.hpp"
-#include "engine/card/kms_scratch.hpp"
-#include "kms_stacking.hpp"
+#include "engine/card/kms_dumb.hpp"
+#include "kms_plan.hpp"
 
 namespace gstdrm::kms {
 
@@ -36,14 +35,9 @@ bool is_bare(const Request &request)
 
 } // namespace
 
+// Makes the blobs that commits of the picture in this mode name.
 Result<void> Scanout::prepare(const Picture &picture, const drmModeModeInfo &mode)
 {
-  if (!saved_) {
-    Result<SavedState> saved = SavedState::capture(*device_, output_);
-    if (!saved)
-      return saved.error();
-    saved_ = std::move(*saved);
-  }
   if (output_.joined)
     return {}; // mode and metadata are the other program's
   if (picture.hdr && picture.hdr != blob_hdr_ &&
@@ -157,8 +151,10 @@ int Scanout::show_over_background(Plan plan, Commit &next, bool with_mode_set)
       first_mode_ = plan.mode;
     flip_properties_ = flip_properties(output_, plan);
     tears_ = true;
-    if (with_mode_set)
-      forget_cursor(); // its plane is off
+    if (with_mode_set) { // the cursor's plane is off
+      shown_cursor_ = {};
+      refused_cursor_.reset();
+    }
     next.cursor = shown_cursor_;
     shown_overlay_ = frame.raster;
     shown_origin_ = frame.origin;
@@ -284,7 +280,8 @@ void Scanout::set_output(Output output)
 void Scanout::forget_shown()
 {
   plan_.reset();
-  forget_cursor();
+  shown_cursor_ = {};
+  refused_cursor_.reset();
   forget_overlay();
 }
 
@@ -306,10 +303,8 @@ int Scanout::attach_writeback(bool attached)
 
 bool Scanout::turn_off()
 {
-  plan_.reset();
   const bool is_off = SavedState::turn_off(*device_, output_) == 0;
-  forget_cursor();
-  forget_overlay();
+  forget_shown();
   return is_off;
 }
 
@@ -336,9 +331,7 @@ void Scanout::forget_kept_files()
 // The sink shows nothing of its own from now on.
 void Scanout::forget_picture()
 {
-  plan_.reset();
-  forget_cursor();
-  forget_overlay();
+  forget_shown();
   overlay_errno_ = 0;
   mode_blob_ = PropertyBlob();
   hdr_blob_ = PropertyBlob();
@@ -511,7 +504,7 @@ std::string Scanout::why_not_shown(const Plane &plane, Format format,
   const bool chosen = std::any_of(output_.planes.begin(), output_.planes.end(),
                                   [&plane](const Plane &p) { return p.id == plane.id; });
   const auto tried = attempts.find(plane.id);
-  const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
+  const std::uint64_t user = plane.user();
   if (const std::string reason = why_unfit(view_, plane, format); chosen && !reason.empty())
     return reason + ".";
   if (tried != attempts.end() && tried->second.scaled && tried->second.unscaled)
@@ -580,7 +573,7 @@ int Scanout::show_in_mode(const Picture &picture, const ModeTry &mode, Commit &n
     (plan.scaled ? plane.scaled : plane.unscaled) = -ret;
     if (plan.scaled)
       scaling_refused = -ret;
-    if (ret == -EACCES || (ret == -EBUSY && output_.joined) || ret == -EPERM || ret == -ENODEV ||
+    if (is_master_loss(-ret) || (ret == -EBUSY && output_.joined) || ret == -ENODEV ||
         ret == -ENOMEM)
       break; // no other plane would do better
   }
@@ -592,6 +585,12 @@ Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeT
                                  Commit &next, Patience patience)
 {
   was_put_off_ = false;
+  if (!saved_) {
+    Result<SavedState> saved = SavedState::capture(*device_, output_);
+    if (!saved)
+      return saved.error();
+    saved_ = std::move(*saved);
+  }
   std::map<std::uint32_t, Attempts> attempts; // in the mode that fits best
   int ret = -EINVAL;
   // A commit that fails for real may take the kernel 10 s (drm_atomic_helper_wait_for_flip_done()).
@@ -624,9 +623,8 @@ Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeT
   if (failed && is_refusal(-ret))
     ret = first_failure; // the device failed, whatever is wrong with the other modes
   const drmModeModeInfo &mode = modes.front().mode;
-  const std::string hint = ret == -EACCES || ret == -EPERM
-                               ? " Another program took the display over; stop it."
-                               : advice(mode, picture.format, !attempts.empty());
+  const std::string hint = is_master_loss(-ret) ? " Another program took the display over; stop it."
+                                                : advice(mode, picture.format, !attempts.empty());
   std::string text = device_->name() + " does not show " + describe_format(picture.format) +
                      " of " + std::to_string(picture.width) + "x" + std::to_string(picture.height) +
                      " in mode " + describe_mode(mode) +
@@ -649,76 +647,52 @@ std::optional<drmModeModeInfo> Scanout::probed_mode() const
   return output_.found_mode ? output_.found_mode : own_mode(modes);
 }
 
-void Scanout::probe_downscaling()
-{
-  const std::optional<drmModeModeInfo> mode_to_try = probed_mode();
-  const std::optional<Format> format = scratch_format(output_.formats());
-  if (!mode_to_try || !format)
-    return;
-  const drmModeModeInfo mode = *mode_to_try;
-  Picture picture;
-  picture.format = *format;
-  // a quarter larger in width and height: enough to find out, and little memory
-  picture.width = (mode.hdisplay + mode.hdisplay / 4U) & ~1U;
-  picture.height = (mode.vdisplay + mode.vdisplay / 4U) & ~1U;
-  const std::unique_ptr<ScratchBuffer> scratch = ScratchBuffer::create(
-      device_, FormatSet::from_pairs({*format}), picture.width, picture.height);
-  const std::optional<ScratchFramebuffer> framebuffer =
-      scratch ? scratch->framebuffer(*format) : std::nullopt;
-  if (!framebuffer || !prepare(picture, mode))
-    return;
-  const std::vector<Plan> plans =
-      candidate_plans(output_, on_panel({}, panel_rotation_), picture, mode, shown());
-  scales_down_ = std::any_of(plans.begin(), plans.end(), [&](const Plan &plan) {
-    return plan.scaled && !plan.background &&
-           commit(plan, framebuffer->id(),
-                  DRM_MODE_ATOMIC_TEST_ONLY |
-                      (output_.joined ? 0U : std::uint32_t{DRM_MODE_ATOMIC_ALLOW_MODESET}),
-                  0) == 0;
-  });
-  saved_.reset(); // the state to restore is read when the first frame comes
-}
-
-// Whether some plan of the picture passes a test commit, or fails for a reason that says nothing.
-bool Scanout::takes(const Picture &picture, const drmModeModeInfo &mode)
+// The best outcome of test commits of the picture in scratch memory: 0, else the negative errno of
+// one that says nothing of the picture, else a refusal.
+int Scanout::test_scratch(const Picture &picture, const drmModeModeInfo &mode, bool only_scaled)
 {
   const std::unique_ptr<ScratchBuffer> scratch = ScratchBuffer::create(
       device_, FormatSet::from_pairs({picture.format}), picture.width, picture.height);
   const std::optional<ScratchFramebuffer> framebuffer =
       scratch ? scratch->framebuffer(picture.format) : std::nullopt;
   if (!framebuffer || !prepare(picture, mode))
-    return true;
+    return -ENOMEM;
+  const std::uint32_t mode_set = output_.joined ? 0U : std::uint32_t{DRM_MODE_ATOMIC_ALLOW_MODESET};
+  int best = -EINVAL;
   for (const Plan &plan :
        candidate_plans(output_, on_panel({}, panel_rotation_), picture, mode, shown())) {
-    if (prepare_background(plan) != 0)
+    if (only_scaled ? !plan.scaled || plan.background : prepare_background(plan) != 0)
       continue;
-    const std::uint32_t mode_set =
-        output_.joined ? 0U : std::uint32_t{DRM_MODE_ATOMIC_ALLOW_MODESET};
     const int ret = commit(plan, framebuffer->id(), mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    if (ret == 0)
+      return 0;
     if (!is_refusal(-ret))
-      return true;
+      best = ret;
   }
-  return false;
+  return best;
 }
 
-void Scanout::probe_covering()
+void Scanout::probe()
 {
-  const std::optional<drmModeModeInfo> mode_to_try = probed_mode();
+  const std::optional<drmModeModeInfo> mode = probed_mode();
   const std::optional<Format> format = scratch_format(output_.formats());
-  if (!mode_to_try || !format)
+  if (!mode || !format)
     return;
-  const drmModeModeInfo mode = *mode_to_try;
-  Picture full;
-  full.format = *format;
-  full.width = mode.hdisplay;
-  full.height = mode.vdisplay;
+  Picture larger, full;
+  larger.format = full.format = *format;
+  // a quarter larger in width and height: enough to find out, and little memory
+  larger.width = (mode->hdisplay + mode->hdisplay / 4U) & ~1U;
+  larger.height = (mode->vdisplay + mode->vdisplay / 4U) & ~1U;
+  scales_down_ = test_scratch(larger, *mode, true) == 0;
+  full.width = mode->hdisplay;
+  full.height = mode->vdisplay;
   if (on_panel({}, panel_rotation_).is_turned())
     std::swap(full.width, full.height);
   Picture part = full; // of another shape, so that no scaling makes it cover the mode
   part.width = (full.width / 2U) & ~1U;
   part.height = (full.height / 4U) & ~1U;
-  covers_only_ = !takes(part, mode) && takes(full, mode);
-  saved_.reset(); // the state to restore is read when the first frame comes
+  covers_only_ = is_refusal(-test_scratch(part, *mode, false)) &&
+                 !is_refusal(-test_scratch(full, *mode, false));
   background_.reset();
 }
 
@@ -880,17 +854,24 @@ void Scanout::try_overlay(const std::shared_ptr<const OverlayRaster> &raster)
 {
   if (!plan_ || !plan_->overlay)
     return;
+  const auto test_raster = [&] {
+    Request request;
+    set_overlay(request, output_, *plan_, raster.get());
+    return commit_request(device_->fd(), request, DRM_MODE_ATOMIC_TEST_ONLY, 0);
+  };
+  int ret = 0;
   if (!std::exchange(overlay_untried_, false)) {
-    try_other_size(*raster);
+    // imx-drm changes the size of a plane that is on in a mode set alone
+    ret = test_raster();
+    overlay_resizes_ |= ret == 0;
+    if (is_refusal(-ret))
+      refuse_overlay(-ret);
     return;
   }
-  int ret = 0;
   for (const OverlaySlot &slot : overlay_slots(output_, *plan_)) {
     plan_->overlay = slot.plane;
     plan_->overlay_zpos = slot.zpos;
-    Request request;
-    set_overlay(request, output_, *plan_, raster.get());
-    ret = commit_request(device_->fd(), request, DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    ret = test_raster();
     if (ret == 0) {
       tried_overlay_ = raster->destination;
       flip_properties_ = flip_properties(output_, *plan_); // the cursor is over it
@@ -902,20 +883,6 @@ void Scanout::try_overlay(const std::shared_ptr<const OverlayRaster> &raster)
     }
   }
   refuse_overlay(-ret);
-}
-
-// imx-drm changes the size of a plane that is on in a mode set alone.
-void Scanout::try_other_size(const OverlayRaster &raster)
-{
-  Request request;
-  set_overlay(request, output_, *plan_, &raster);
-  const int ret = commit_request(device_->fd(), request, DRM_MODE_ATOMIC_TEST_ONLY, 0);
-  if (ret == 0) {
-    overlay_resizes_ = true;
-    return;
-  }
-  if (is_refusal(-ret))
-    refuse_overlay(-ret);
 }
 
 void Scanout::refuse_overlay(int error)
@@ -932,12 +899,6 @@ Error Scanout::overlay_refusal() const
                    " shows the overlay beside the picture: " + errno_text(error) +
                    ". It is blended into the frames from now on.",
                error};
-}
-
-void Scanout::forget_cursor()
-{
-  shown_cursor_ = {};
-  refused_cursor_.reset();
 }
 
 void Scanout::forget_overlay()

@@ -21,7 +21,6 @@
 #include "engine/card/kms_dumb.hpp"
 #include "engine/card/kms_kept_files.hpp"
 #include "engine/card/kms_objects.hpp"
-#include "engine/output/kms_join.hpp"
 #include "engine/output/kms_output.hpp"
 #include "kms_commit.hpp"
 #include "kms_flip_queue.hpp"
@@ -70,14 +69,12 @@ public:
   // or no mode holds the size. Touches nothing.
   [[nodiscard]] Result<std::vector<ModeTry>> check(const Picture &picture) const;
 
-  // Finds out by test commits whether some plane shows pictures that are larger than the mode,
-  // which check() takes into account from then on. Once, before the first frame and before another
-  // thread uses the scanout.
-  void probe_downscaling();
+  // Finds out by test commits what the planes can do, which check() takes into account from then
+  // on. Once, before the first frame and before another thread uses the scanout.
+  void probe();
+  // Whether some plane shows pictures that are larger than the mode.
   [[nodiscard]] bool scales_down() const noexcept { return scales_down_; }
-  // Finds out by test commits whether every plane has to cover the CRTC, so that only pictures of a
-  // mode's size can be shown. Called like probe_downscaling().
-  void probe_covering();
+  // Whether every plane has to cover the CRTC, so that only pictures of a mode's size can be shown.
   [[nodiscard]] bool covers_only() const noexcept { return covers_only_; }
   // Whether a picture's width lies along the mode's height in this view, on this panel. Any thread.
   [[nodiscard]] bool turns(const View &view) const noexcept
@@ -154,6 +151,8 @@ public:
   [[nodiscard]] std::uint64_t overlay_refusals() const noexcept { return overlay_refusals_; }
 
   [[nodiscard]] const Output &output() const noexcept { return output_; }
+  // flips_by_fence(): any thread.
+  [[nodiscard]] bool flips_by_fence() const noexcept { return flips_by_fence_; }
   // Whether the last show_first() has set the mode.
   [[nodiscard]] bool has_set_mode() const noexcept { return has_set_mode_; }
   [[nodiscard]] bool is_set() const noexcept { return plan_.has_value(); }
@@ -189,7 +188,7 @@ private:
   Result<void> prepare(const Picture &picture, const drmModeModeInfo &mode);
   int make_background(const drmModeModeInfo &mode, std::unique_ptr<DumbBuffer> &made) const;
   int prepare_background(const Plan &plan);
-  bool takes(const Picture &picture, const drmModeModeInfo &mode);
+  int test_scratch(const Picture &picture, const drmModeModeInfo &mode, bool only_scaled);
   [[nodiscard]] std::optional<drmModeModeInfo> probed_mode() const;
   [[nodiscard]] std::string advice(const drmModeModeInfo &mode, Format format, bool tried) const;
   int test(const Plan &plan, std::uint32_t framebuffer_id) const;
@@ -206,10 +205,8 @@ private:
   // overlays
   [[nodiscard]] OverlayPlacement overlay_placement(const Plan &plan) const;
   void choose_overlay(Plan &plan, Frame &frame, std::uint32_t flags);
-  void try_other_size(const OverlayRaster &raster);
   void refuse_overlay(int error);
   void forget_overlay();
-  void forget_cursor();
   void forget_picture();
   void forget_kept_files();
 

@@ -16,10 +16,8 @@
 
 #include "engine/card/kms_compositor.hpp"
 #include "engine/card/kms_objects.hpp"
-#include "engine/card/kms_refusal.hpp"
 #include "engine/commit/kms_plan.hpp"
-#include "engine/commit/kms_stacking.hpp"
-#include "engine/output/kms_join.hpp"
+#include "engine/output/kms_choice.hpp"
 #include "engine/output/kms_registry.hpp"
 
 namespace gstdrm::kms {
@@ -71,11 +69,10 @@ bool has_cursor_plane(const Output &output)
 
 Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
                  DisplayListener &listener)
-    : tell_(listener), device_(std::move(device)), reservation_(std::move(choice.reservation)),
+    : listener_(listener), device_(std::move(device)), reservation_(std::move(choice.reservation)),
       output_request_(request_of(request, choice.output)), connector_(choice.output.connector),
       has_cursor_(has_cursor_plane(choice.output)),
       joined_(choice.output.joined ? std::optional(choice.output) : std::nullopt),
-      flips_by_fence_(flips_by_fence(*device_, choice.output)),
       balance_channels_(kms::balance_channels(choice.output)),
       framebuffers_(framebuffer_limits(choice.resources)), offer_(choice.output.formats()),
       plug_(Monitor{choice.output.connector.modes, choice.output.connector.edid}),
@@ -83,12 +80,11 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
       queue_(
           scanout_, monotonic_now_ns, [this] { wake_loop(); },
           [this](const Error &error) { refused(error); }),
-      snapshots_(device_, queue_, scanout_.output(),
-                 [this](bool attached) { return attach_writeback(attached); }),
-      cache_(device_), description_(scanout_.describe())
+      snapshots_(device_, queue_, scanout_, screen_), cache_(device_)
 {
+  publish_output();
   queue_.set_shared(joined_.has_value());
-  queue_.set_fence_lost([this](const Error &error) { tell_(&DisplayListener::frame_lost, error); });
+  queue_.set_fence_lost([this](const Error &error) { tell({Report::What::FrameLost, error}); });
 }
 
 Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_request,
@@ -119,10 +115,8 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
                           EINVAL);
   const std::shared_ptr<Display> display(
       new Display(std::move(*device), std::move(*choice), output_request, listener));
-  display->scanout_.probe_downscaling();
-  display->scanout_.probe_covering();
+  display->scanout_.probe();
   display->can_overlay_ = display->scanout_.can_overlay();
-  display->expect_size();
   display->plug_.set_limits(display->size_limits(display->scanout_.output()));
   return display;
 }
@@ -132,18 +126,44 @@ Display::~Display()
   (void)stop(); // nobody is left to hear of an error
 }
 
+// The display's own threads are outside of the engine meanwhile, so that nobody who ends them waits
+// for what the application does there.
+void Display::tell(const Report &report) noexcept
+{
+  const InApplicationCallback outside;
+  listener_.report(report);
+}
+
+// Runs an event. The listener may let this display and itself go meanwhile.
+template <typename Event> void Display::handle(const Event &event) noexcept
+{
+  struct Kept {
+    explicit Kept(DisplayListener &kept) noexcept : listener(kept) { listener.ref(); }
+    ~Kept() { listener.unref(); }
+    Kept(const Kept &) = delete;
+    Kept &operator=(const Kept &) = delete;
+    DisplayListener &listener;
+  } const kept(listener_); // goes last
+  const std::shared_ptr<Display> alive = weak_from_this().lock();
+  try {
+    event();
+  } catch (...) {
+    queue_.give_up();
+  }
+}
+
 // By whoever commits, without a lock.
 void Display::refused(const Error &error)
 {
   if (FlipQueue::is_stall(error)) {
-    tell_(&DisplayListener::display_stalled, error);
-    tell_(&DisplayListener::repaint_wanted); // no frame may come soon
+    tell({Report::What::Stalled, error});
+    tell({Report::What::RepaintWanted}); // no frame may come soon
     return;
   }
   const Error why = explain(error);
   // show() returns a refusal with the next frame, so that upstream can choose another format
-  if (!is_refusal(why.sys_errno) && !MasterState::is_loss(why))
-    tell_(&DisplayListener::display_failed, why);
+  if (!is_refusal(why.sys_errno) && !is_master_loss(why.sys_errno))
+    tell({Report::What::Failed, why});
 }
 
 // The reason why a commit failed: a revoked lease where there is one, else the commit's own error.
@@ -244,7 +264,7 @@ Result<void> Display::stop()
   queue_.set_flushing(true);
   queue_.cancel_capture();
   set_hotplug(nullptr);
-  snapshots_.set_nothing_shown(); // ends a wait for the driver
+  screen_.change([](Screen &screen) { screen.mode.reset(); }); // ends a wait for the driver
   snapshots_.stop();
   set_loop(nullptr);
   // a device that is gone cannot be restored
@@ -271,12 +291,12 @@ Result<void> Display::give_up_output()
   return restored;
 }
 
-// Updates the description of what is shown, which other threads read.
 void Display::publish_nothing_shown()
 {
-  snapshots_.set_nothing_shown();
-  const std::lock_guard guard(shown_lock_);
-  description_ = scanout_.describe();
+  screen_.change([this](Screen &screen) {
+    screen.mode.reset();
+    screen.description = scanout_.describe();
+  });
 }
 
 // The next frame is tested before it is committed.
@@ -363,7 +383,7 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
     return frame.framebuffer ? show_with_optional_rotation(frame) : Result<Shown>(Shown::Dropped);
   }
   const std::optional<Error> why = failure();
-  if (why && MasterState::is_loss(*why))
+  if (why && is_master_loss(why->sys_errno))
     return drop_without_master(*why);
   if (why && is_refusal(why->sys_errno)) {
     queue_.forgive();
@@ -400,20 +420,13 @@ void Display::move_cursor(std::int32_t x, std::int32_t y)
   queue_.move_cursor(x, y);
 }
 
-int Display::attach_writeback(bool attached)
-{
-  int ret = 0;
-  queue_.exclusively([&] { ret = scanout_.attach_writeback(attached); });
-  return ret;
-}
-
 Result<Snapshot> Display::snapshot()
 {
   if (on_event_thread())
     return device_error("This thread reads the display's events, which a snapshot waits for. Take "
                         "it in another thread than the one that was handed the message.",
                         EDEADLK);
-  return snapshots_.take(describe());
+  return snapshots_.take();
 }
 
 // ---- the offer ----
@@ -449,7 +462,7 @@ void Display::refuse(const Error &why)
   for (Refusal &refusal : scanout_.disprove(picture_, modes_, offer_.formats()))
     offer_.refuse(std::move(refusal));
   if (offer_.formats() != before)
-    tell_(&DisplayListener::formats_changed);
+    tell({Report::What::FormatsChanged});
 }
 
 std::optional<Refusal> Display::refusal(const Picture &picture) const
@@ -458,26 +471,17 @@ std::optional<Refusal> Display::refusal(const Picture &picture) const
 }
 
 // Before the first frame.
-void Display::expect_size()
+void Display::publish_output()
 {
   const Output &output = scanout_.output();
   std::optional<drmModeModeInfo> mode = output.joined ? output.joined : output.found_mode;
   if (!mode)
     mode = own_mode(output.connector.modes);
-  const std::lock_guard guard(shown_lock_);
-  display_size_ = mode ? Size{mode->hdisplay, mode->vdisplay} : Size{};
-}
-
-Display::Size Display::display_size() const
-{
-  const std::lock_guard guard(shown_lock_);
-  return display_size_;
-}
-
-std::string Display::describe() const
-{
-  const std::lock_guard guard(shown_lock_);
-  return description_;
+  screen_.change([&](Screen &screen) {
+    screen.description = scanout_.describe();
+    screen.size = mode ? Screen::Size{mode->hdisplay, mode->vdisplay} : Screen::Size{};
+    screen.writeback_formats = writeback_formats(output);
+  });
 }
 
 // Pictures may be larger than every mode where planes scale. Where the only plane has to cover the
@@ -637,7 +641,7 @@ Result<Display::Shown> Display::show_first(Frame &frame)
   }
   if (ret != 0) {
     const Error why = explain(*error);
-    if (MasterState::is_loss(why))
+    if (is_master_loss(why.sys_errno))
       return drop_without_master(why);
     if (joined_output_differs()) {
       frames_without_output_++;
@@ -664,11 +668,11 @@ bool Display::has_untested_rows(const Frame &frame)
 void Display::first_frame_shown()
 {
   was_master_ = true;
-  if (master_.regain()) {
+  if (std::exchange(master_loss_told_, false)) {
     GSTDRM_DEBUG("this process is master of %s again", device_->name().c_str());
     master_is_back_ = true; // whoever probes connectors looks at this one
     wake_hotplug();
-    tell_(&DisplayListener::master_changed, Error{}, true);
+    tell({Report::What::MasterRegained});
   }
   if (!scanout_.has_set_mode())
     tested_changes_ |= untested_changes_;
@@ -682,23 +686,20 @@ void Display::first_frame_shown()
   queue_.set_fence_rules(rules);
   queue_.set_timing(refresh_period_ns(mode), frame_duration_ns(picture_.rate),
                     scanout_.output().vrr);
-  const std::string description = scanout_.describe();
-  {
-    const std::lock_guard guard(shown_lock_);
-    description_ = description;
-    display_size_ = {mode.hdisplay, mode.vdisplay};
-  }
-  if (scanout_.can_write_back())
-    snapshots_.set_shown(mode);
-  else
-    snapshots_.set_nothing_shown();
+  screen_.change([&](Screen &screen) {
+    screen.description = scanout_.describe();
+    screen.size = {mode.hdisplay, mode.vdisplay};
+    screen.mode = scanout_.can_write_back() ? std::optional(mode) : std::nullopt;
+  });
   shown_view_ = scanout_.view();
-  tell_(&DisplayListener::picture_placed, description + ", " + scanout_.describe_placement());
+  tell({Report::What::PicturePlaced,
+        {},
+        scanout_.describe() + ", " + scanout_.describe_placement()});
   if (queue_.cursor_is_missing())
     queue_.refresh();
   publish_overlays();
   if (narrow_offer())
-    tell_(&DisplayListener::formats_changed);
+    tell({Report::What::FormatsChanged});
 }
 
 // The modes to try for the picture in the view that the scanout has, or without a turn that the
@@ -728,7 +729,7 @@ Result<Display::Shown> Display::show_with_optional_rotation(Frame &frame)
   }
   if (shown && *shown == Shown::Yes)
     if (const auto left_out = std::exchange(turn_left_out_, std::nullopt))
-      tell_(&DisplayListener::turn_left_out, *left_out);
+      tell({Report::What::TurnLeftOut, *left_out});
   return shown;
 }
 
@@ -739,7 +740,7 @@ Result<Display::Shown> Display::show_view(Frame &frame)
   Result<Shown> shown = show_first(frame);
   if (shown || shown.error().code != ErrorCode::Unsupported)
     return shown;
-  tell_(&DisplayListener::view_refused, shown.error());
+  tell({Report::What::ViewRefused, shown.error()});
   scanout_.set_view(shown_view_);
   return show_first(frame);
 }
@@ -787,10 +788,10 @@ void Display::publish_overlays()
 {
   can_overlay_ = scanout_.can_overlay();
   if (scanout_.overlay_refused() && !std::exchange(overlay_refusal_told_, true))
-    tell_(&DisplayListener::overlay_refused, scanout_.overlay_refusal());
+    tell({Report::What::OverlayRefused, scanout_.overlay_refusal()});
   const bool can = can_overlay();
   if (std::exchange(overlay_announced_, can) != can)
-    tell_(&DisplayListener::formats_changed);
+    tell({Report::What::FormatsChanged});
 }
 
 // ---- threads ----
@@ -842,7 +843,7 @@ std::int64_t Display::next_deadline() noexcept
 void Display::on_flip(std::uint32_t /*crtc_id*/, std::uint64_t serial, std::uint32_t sequence,
                       std::int64_t time_ns) noexcept
 {
-  if (flips_by_fence_)
+  if (scanout_.flips_by_fence())
     return; // the event is of another sink on the CRTC
   look_again_at_ = monotonic_now_ns() + kLookAgain_ns;
   handle([&] { queue_.on_flip(serial, sequence, time_ns); });
@@ -852,7 +853,7 @@ void Display::on_timer() noexcept
 {
   const std::int64_t now = monotonic_now_ns();
   const bool idle = now >= look_again_at_;
-  if (idle || flips_by_fence_) // where a fence tells of flips, this is what a flip calls
+  if (idle || scanout_.flips_by_fence()) // where a fence tells of flips, this is what a flip calls
     look_again_at_ = now + kLookAgain_ns;
   if (idle)
     wake_hotplug();
@@ -862,7 +863,7 @@ void Display::on_timer() noexcept
   handle([this, repaints] {
     queue_.on_timer();
     if (repaints) // last, as the listener may end this display
-      tell_(&DisplayListener::repaint_wanted);
+      tell({Report::What::RepaintWanted});
   });
 }
 
@@ -934,7 +935,7 @@ bool Display::look_at_joined_output()
   }
   if (!std::exchange(joined_is_lit_, true)) {
     GSTDRM_DEBUG("CRTC %u is lit again", output.crtc.id);
-    tell_(&DisplayListener::joined_output_changed, Error{}, true);
+    tell({Report::What::OutputLit});
     phase_ = Phase::ModeUnknown;
   }
   if (!same_mode(*mode, *output.joined)) {
@@ -944,7 +945,7 @@ bool Display::look_at_joined_output()
     plug_.set_limits(size_limits(output));
     phase_ = Phase::ModeUnknown;
     proved_.reset();
-    tell_(&DisplayListener::formats_changed); // the sizes are among the caps
+    tell({Report::What::FormatsChanged}); // the sizes are among the caps
   }
   return true;
 }
@@ -957,12 +958,11 @@ void Display::joined_output_went_dark()
   phase_ = Phase::ModeUnknown;
   const Output &output = scanout_.output();
   GSTDRM_DEBUG("CRTC %u is dark", output.crtc.id);
-  tell_(&DisplayListener::joined_output_changed,
+  tell({Report::What::OutputDark,
         device_error("Frames are dropped: the program that shows on connector " +
                          output.connector.name + " of " + device_->name() +
                          " has turned it off. They are shown again when it turns it on.",
-                     ENODEV),
-        false);
+                     ENODEV)});
 }
 
 // After a commit that was refused: whether the output has changed in a way that explains it. That
@@ -1054,7 +1054,7 @@ bool Display::look_at_connector(Probe probe)
     plug_.unplug();
     GSTDRM_DEBUG("hotplug: nothing is connected to %s of %s", output_request_.connector.c_str(),
                  device_->name().c_str());
-    tell_(&DisplayListener::connector_changed, output_request_.connector, false);
+    tell({Report::What::Unplugged, {}, output_request_.connector});
     return true;
   }
   OutputRequest request = output_request_;
@@ -1075,13 +1075,13 @@ bool Display::look_at_connector(Probe probe)
   if (!differs) {
     GSTDRM_DEBUG("%s of %s asks for a mode set: its link is bad", output_request_.connector.c_str(),
                  device_->name().c_str());
-    tell_(&DisplayListener::repaint_wanted);
+    tell({Report::What::RepaintWanted});
     return true;
   }
   GSTDRM_DEBUG("hotplug: a display with %zu modes is connected to %s of %s", monitor.modes.size(),
                output_request_.connector.c_str(), device_->name().c_str());
-  tell_(&DisplayListener::formats_changed);
-  tell_(&DisplayListener::connector_changed, output_request_.connector, true);
+  tell({Report::What::FormatsChanged});
+  tell({Report::What::PluggedIn, {}, output_request_.connector});
   return true;
 }
 
@@ -1111,7 +1111,7 @@ void Display::look_for_master()
                device_->name().c_str());
   state_is_foreign_ = true;
   if (!look_at_connector(Probe::Always)) // else the picture is painted anyway
-    tell_(&DisplayListener::repaint_wanted);
+    tell({Report::What::RepaintWanted});
 }
 
 void Display::on_device_removed() noexcept
@@ -1158,7 +1158,8 @@ bool Display::take_up_plug_change()
     turn_off();
   if (!change.output)
     return change.connected;
-  snapshots_.set_output(*change.output);
+  screen_.change(
+      [&](Screen &screen) { screen.writeback_formats = writeback_formats(*change.output); });
   queue_.exclusively([&] { scanout_.set_output(std::move(*change.output)); });
   cache_.clear();
   phase_ = Phase::ModeUnknown;
@@ -1208,11 +1209,11 @@ Display::Shown Display::drop_without_master(const Error &error)
   state_is_foreign_ = true; // the other master may have set another mode
   frames_without_output_++;
   was_master_ = false;
-  if (!master_.lose())
+  if (std::exchange(master_loss_told_, true))
     return Shown::Dropped;
   GSTDRM_DEBUG("%s has another master: %s", device_->name().c_str(),
                errno_text(error.sys_errno).c_str());
-  tell_(&DisplayListener::master_changed, error, false);
+  tell({Report::What::MasterLost, error});
   return Shown::Dropped;
 }
 

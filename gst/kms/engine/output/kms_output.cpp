@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include <xf86drm.h>
 
+#include <gst/drm/core/in_formats.hpp>
+
 #include "engine/card/kms_objects.hpp"
-#include "kms_formats.hpp"
-#include "kms_join.hpp"
 
 namespace gstdrm::kms {
 
@@ -172,7 +173,7 @@ const Connector *find_connector(const Resources &resources, const std::string &w
     if (connector.writeback)
       continue;
     if (!wanted.empty()) {
-      if (connector.name == wanted || std::to_string(connector.id) == wanted)
+      if (connector.is_named(wanted))
         return &connector;
       continue;
     }
@@ -190,7 +191,7 @@ std::vector<Plane> planes_of(const Resources &resources, const Crtc &crtc)
 {
   std::vector<Plane> planes;
   for (const Plane &plane : resources.planes)
-    if (plane.possible_crtcs >> crtc.index & 1)
+    if (crtc.is_among(plane.possible_crtcs))
       planes.push_back(plane);
   std::stable_sort(planes.begin(), planes.end(),
                    [](const Plane &a, const Plane &b) { return a.type < b.type; });
@@ -200,15 +201,38 @@ std::vector<Plane> planes_of(const Resources &resources, const Crtc &crtc)
 // A plane that another CRTC uses at present is left out, although this CRTC could take it.
 bool is_candidate(const Plane &plane, const Crtc &crtc)
 {
-  const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
-  return plane.type != PlaneType::Cursor && (user == 0 || user == crtc.id);
+  return plane.type != PlaneType::Cursor && (plane.user() == 0 || plane.user() == crtc.id);
 }
 
 } // namespace
 
-bool is_named(const Connector &connector, const std::string &name)
+std::optional<drmModeModeInfo> lit_mode(int drm_fd, const PropertySet &crtc)
 {
-  return connector.name == name || std::to_string(connector.id) == name;
+  const auto blob_id = static_cast<std::uint32_t>(property_value(crtc, "MODE_ID"));
+  if (property_value(crtc, "ACTIVE") == 0 || blob_id == 0)
+    return std::nullopt;
+  const Result<std::vector<std::uint8_t>> blob = read_blob(drm_fd, blob_id);
+  drmModeModeInfo mode{};
+  if (!blob || blob->size() != sizeof(mode))
+    return std::nullopt;
+  std::memcpy(&mode, blob->data(), sizeof(mode));
+  return mode;
+}
+
+std::optional<drmModeModeInfo> read_lit_mode(int drm_fd, std::uint32_t crtc_id)
+{
+  const Result<PropertySet> crtc = PropertyReader(drm_fd).read(crtc_id, DRM_MODE_OBJECT_CRTC);
+  return crtc ? lit_mode(drm_fd, *crtc) : std::nullopt;
+}
+
+// Waits for no vblank. It takes the CRTC's lock for a moment, as the commit after it does
+// (drm_vblank.c, drm_crtc_get_sequence_ioctl()). Returns 0 if no interrupt has told the time yet.
+std::optional<std::int64_t> last_vblank(int drm_fd, std::uint32_t crtc_id)
+{
+  std::uint64_t sequence = 0, time_ns = 0;
+  if (drmCrtcGetSequence(drm_fd, crtc_id, &sequence, &time_ns) != 0 || time_ns == 0)
+    return {};
+  return static_cast<std::int64_t>(time_ns);
 }
 
 Result<Connector> read_connector(Device &device, std::uint32_t id, PropertyReader &reader,
@@ -281,7 +305,8 @@ Result<Resources> read_resources(Device &device, const std::string &wanted)
       known = probed_connector(device, id, events);
     const int unreadable = errno;
     Result<Connector> connector = make_connector(device.fd(), known, unreadable, id, reader);
-    // a display behind a hub (MST) went with its connector since the list was read (drm_connector_lookup())
+    // a display behind a hub (MST) went with its connector since the list was read
+    // (drm_connector_lookup())
     if (!connector && connector.error().sys_errno == ENOENT)
       continue;
     if (!connector)
@@ -295,11 +320,6 @@ Result<Resources> read_resources(Device &device, const std::string &wanted)
 
 namespace {
 
-bool can_drive(const Crtc &crtc, const Connector &connector)
-{
-  return (connector.possible_crtcs >> crtc.index & 1) != 0;
-}
-
 std::uint64_t crtc_of(const Connector &connector)
 {
   return property_value(connector.properties, "CRTC_ID");
@@ -311,7 +331,8 @@ const Crtc *find_crtc(const Resources &resources, const Connector &connector)
 {
   const auto waits_for = [&](const Connector &other, const Crtc &crtc) {
     return other.id != connector.id && !other.writeback && !other.modes.empty() &&
-           other.connection == DRM_MODE_CONNECTED && crtc_of(other) == 0 && can_drive(crtc, other);
+           other.connection == DRM_MODE_CONNECTED && crtc_of(other) == 0 &&
+           crtc.is_among(other.possible_crtcs);
   };
   const Crtc *best = nullptr;
   std::ptrdiff_t fewest = 0;
@@ -321,7 +342,7 @@ const Crtc *find_crtc(const Resources &resources, const Connector &connector)
     const auto lit = [&](const Connector &other) {
       return !other.writeback && crtc_of(other) == crtc.id;
     };
-    if (!can_drive(crtc, connector) ||
+    if (!crtc.is_among(connector.possible_crtcs) ||
         std::any_of(resources.connectors.begin(), resources.connectors.end(), lit))
       continue;
     const auto waiting =
@@ -413,7 +434,7 @@ Result<Output> choose_output(const Resources &resources, const OutputRequest &re
                         EINVAL);
   }
   for (const Connector &candidate : resources.connectors)
-    if (candidate.writeback && (candidate.possible_crtcs >> crtc->index & 1) && !output.writeback)
+    if (candidate.writeback && crtc->is_among(candidate.possible_crtcs) && !output.writeback)
       output.writeback = candidate;
   return output;
 }

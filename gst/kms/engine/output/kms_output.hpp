@@ -30,6 +30,9 @@ struct Plane {
   FormatSet formats;
   PropertySet properties;
   std::vector<PropertySetting> settings; // the application's, where the picture is on this plane
+
+  // The CRTC that the plane shows something on; 0 if there is none.
+  [[nodiscard]] std::uint64_t user() const { return property_value(properties, "CRTC_ID"); }
 };
 
 struct Crtc {
@@ -37,6 +40,12 @@ struct Crtc {
   unsigned index = 0; // place in the kernel's list: the bit in possible_crtcs
   PropertySet properties;
   std::optional<drmModeModeInfo> mode; // active mode; nullopt if the CRTC is off
+
+  // `possible_crtcs` are those of a plane or a connector.
+  [[nodiscard]] bool is_among(std::uint32_t possible_crtcs) const noexcept
+  {
+    return (possible_crtcs >> index & 1) != 0;
+  }
 };
 
 struct Connector {
@@ -53,6 +62,11 @@ struct Connector {
   PropertySet properties;
   std::vector<PropertySetting> settings; // the application's
 
+  // Whether text of a person's means this connector.
+  [[nodiscard]] bool is_named(const std::string &text) const
+  {
+    return name == text || std::to_string(id) == text;
+  }
   // A headset, or a display that is no part of the desktop for another reason (drm_connector.c).
   [[nodiscard]] bool is_non_desktop() const
   {
@@ -74,8 +88,12 @@ Result<Connector> read_connector(Device &device, std::uint32_t id, PropertyReade
 std::optional<Connector> find_successor(Device &device, const Connector &old,
                                         PropertyReader &reader);
 
-// Whether text of a person's names the connector.
-bool is_named(const Connector &connector, const std::string &name);
+// The mode of a CRTC with these properties; nullopt if it is off or gone.
+std::optional<drmModeModeInfo> lit_mode(int drm_fd, const PropertySet &crtc);
+// The same, of the CRTC as it is now.
+std::optional<drmModeModeInfo> read_lit_mode(int drm_fd, std::uint32_t crtc_id);
+// When its last vblank was, CLOCK_MONOTONIC in ns; nothing: its driver has none, or it is dark.
+std::optional<std::int64_t> last_vblank(int drm_fd, std::uint32_t crtc_id);
 
 struct Resources {
   std::vector<Connector> connectors;
@@ -118,7 +136,7 @@ struct Output {
   bool tearing = false;
   bool plane_named = false; // by the request: planes that it does not name are the application's
   // The mode that another program has set on the CRTC, in which the picture is shown beside that
-  // program's planes (kms_join.hpp). All but the one plane is the other program's. Nothing: the
+  // program's planes (join_output()). All but the one plane is the other program's. Nothing: the
   // output is the sink's own, mode sets included.
   std::optional<drmModeModeInfo> joined;
 
