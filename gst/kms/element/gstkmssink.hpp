@@ -21,7 +21,6 @@
 
 #include "gstkmssinkbalance.hpp"
 #include "gstkmssinkdisplay.hpp"
-#include "gstkmssinkfences.hpp"
 #include "gstkmssinkframes.hpp"
 #include "gstkmssinknegotiation.hpp"
 #include "gstkmssinkreports.hpp"

@@ -80,60 +80,42 @@ std::shared_ptr<const GstStructure> own_structure(GstStructure *structure)
           [](const GstStructure *own) { gst_structure_free(const_cast<GstStructure *>(own)); }};
 }
 
+using Structure = std::shared_ptr<const GstStructure>;
+
 // What a property is in the settings, from its value and back.
-void read(std::string &to, const GValue *value)
+template <typename T> void read(T &to, const GValue *value)
 {
-  const gchar *text = g_value_get_string(value);
-  to = text ? text : "";
+  if constexpr (std::is_same_v<T, std::string>) {
+    const gchar *text = g_value_get_string(value);
+    to = text ? text : "";
+  } else if constexpr (std::is_same_v<T, Structure>) {
+    const GstStructure *from = gst_value_get_structure(value);
+    to = own_structure(from ? gst_structure_copy(from) : nullptr);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    to = g_value_get_boolean(value) != FALSE;
+  } else if constexpr (std::is_same_v<T, guint64>) {
+    to = g_value_get_uint64(value);
+  } else if constexpr (std::is_enum_v<T>) {
+    to = static_cast<T>(g_value_get_enum(value));
+  } else {
+    to = g_value_get_int(value);
+  }
 }
-void write(const std::string &from, GValue *value)
+
+template <typename T> void write(const T &from, GValue *value)
 {
-  g_value_set_string(value, from.c_str());
-}
-void read(bool &to, const GValue *value)
-{
-  to = g_value_get_boolean(value) != FALSE;
-}
-void write(bool from, GValue *value)
-{
-  g_value_set_boolean(value, from);
-}
-void read(gint &to, const GValue *value)
-{
-  to = g_value_get_int(value);
-}
-void write(gint from, GValue *value)
-{
-  g_value_set_int(value, from);
-}
-void read(guint64 &to, const GValue *value)
-{
-  to = g_value_get_uint64(value);
-}
-void write(guint64 from, GValue *value)
-{
-  g_value_set_uint64(value, from);
-}
-void read(std::shared_ptr<const GstStructure> &to, const GValue *value)
-{
-  const GstStructure *from = gst_value_get_structure(value);
-  to = own_structure(from ? gst_structure_copy(from) : nullptr);
-}
-void write(const std::shared_ptr<const GstStructure> &from, GValue *value)
-{
-  gst_value_set_structure(value, from.get());
-}
-template <typename Enum>
-requires std::is_enum_v<Enum>
-void read(Enum &to, const GValue *value)
-{
-  to = static_cast<Enum>(g_value_get_enum(value));
-}
-template <typename Enum>
-requires std::is_enum_v<Enum>
-void write(Enum from, GValue *value)
-{
-  g_value_set_enum(value, static_cast<gint>(from));
+  if constexpr (std::is_same_v<T, std::string>)
+    g_value_set_string(value, from.c_str());
+  else if constexpr (std::is_same_v<T, Structure>)
+    gst_value_set_structure(value, from.get());
+  else if constexpr (std::is_same_v<T, bool>)
+    g_value_set_boolean(value, from);
+  else if constexpr (std::is_same_v<T, guint64>)
+    g_value_set_uint64(value, from);
+  else if constexpr (std::is_enum_v<T>)
+    g_value_set_enum(value, static_cast<gint>(from));
+  else
+    g_value_set_int(value, from);
 }
 
 // How a property changes the settings, and its value in them.

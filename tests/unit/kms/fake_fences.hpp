@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "gst/kms/engine/commit/kms_fence_gate.hpp"
+#include "gst/kms/engine/commit/kms_fence_wait.hpp"
 
 namespace gstdrm::test {
 

@@ -22,7 +22,6 @@
 #include "kms_device.hpp"
 #include "kms_event_loop.hpp"
 #include "kms_hotplug.hpp"
-#include "kms_lock_ranks.hpp"
 #include "kms_reservation.hpp"
 
 namespace gstdrm::kms {
@@ -116,7 +115,7 @@ private:
   int drm_fd_; // borrowed from the Device that owns this table
   bool closes_handles_;
   // Guards entries_, and keeps import and close of one handle in order.
-  OrderedMutex lock_{kHandleTableLockRank, "HandleTable::lock_"};
+  OrderedMutex lock_{90, "HandleTable::lock_"};
   std::map<BufferIdentity, Entry> entries_;
 };
 

@@ -15,7 +15,6 @@
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 
-#include "kms_lock_ranks.hpp"
 #include "kms_own_thread.hpp"
 
 namespace gstdrm::kms {
@@ -70,10 +69,7 @@ private:
     std::int64_t deadline = INT64_MAX; // of the sleep that comes or has ended
     std::size_t fence = 0;             // its place in fds_; 0 if there is none
   };
-  explicit EventLoop(int drm_fd)
-      : OwnThread(kEventLoopLockRank, "EventLoop::lock_"), drm_fd_(drm_fd)
-  {
-  }
+  explicit EventLoop(int drm_fd) : OwnThread(50, "EventLoop::lock_"), drm_fd_(drm_fd) {}
   void run() noexcept override;
   void read_events();
   std::int64_t prepare_sleep();
@@ -133,8 +129,8 @@ public:
 private:
   void unsubscribe(EventLoop &loop, EventHandler &handler);
 
-  int drm_fd_; // borrowed from the Device that owns this
-  OrderedMutex lock_{kEventHubLockRank, "EventHub::lock_"}; // guards loop_
+  int drm_fd_;                               // borrowed from the Device that owns this
+  OrderedMutex lock_{40, "EventHub::lock_"}; // guards loop_
   std::shared_ptr<EventLoop> loop_;
 };
 

@@ -11,7 +11,7 @@
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "engine/card/kms_framebuffer.hpp"
-#include "kms_fence_gate.hpp"
+#include "kms_fence_wait.hpp"
 #include "kms_overlay.hpp"
 
 namespace gstdrm::kms {

@@ -5,7 +5,7 @@
 // loses no frame to a little jitter. The queue starts no thread and calls no libdrm: it commits
 // through FlipTarget, and its owner passes flip events to on_flip(). Any thread.
 //
-// A frame whose acquire fence is pending waits in the queue for as long as the FenceGate says,
+// A frame whose acquire fence is pending waits in the queue for as long as the FenceRules say,
 // while the event thread polls the fence.
 #pragma once
 
@@ -25,9 +25,8 @@
 #include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 
-#include "engine/card/kms_lock_ranks.hpp"
 #include "kms_commit.hpp"
-#include "kms_fence_gate.hpp"
+#include "kms_fence_wait.hpp"
 
 namespace gstdrm::kms {
 
@@ -172,7 +171,7 @@ private:
   struct Waiting {
     Frame frame;
     bool may_be_dropped = true; // Overflow::Replace
-    FenceGate::Hold hold;
+    FenceWait wait;             // for its acquire fence
   };
   // A picture that a thread waits for in capture().
   struct Capture {
@@ -232,9 +231,10 @@ private:
   [[nodiscard]] bool capture_is_pending() const { return capture_ && !capture_->done; }
   void fail_capture(std::string why);
   // acquire fences
-  Error lost_frame(FenceGate::Verdict verdict);
+  Error lost_frame(FenceWait::Verdict verdict);
   bool front_is_ready();
   void drop_front();
+  [[nodiscard]] bool awaits_fence() const { return awaited_ && awaited_->is_pending(); }
   [[nodiscard]] SharedFence fence_to_watch() const;
 
   FlipTarget &target_;
@@ -243,7 +243,7 @@ private:
   const std::function<void(const Error &)> failed_;
   std::function<void(const Error &)> fence_lost_;
 
-  mutable OrderedMutex lock_{kFlipQueueLockRank, "FlipQueue::lock_"}; // guards everything below
+  mutable OrderedMutex lock_{60, "FlipQueue::lock_"}; // guards everything below
   OrderedCondition changed_;
   std::atomic<int> releasing_{0}; // calls of on_flip() that give back buffers, without the lock
   std::atomic<int> draining_{0};  // threads in drain()
@@ -254,8 +254,9 @@ private:
   bool claimed_ = false;           // by exclusively() or submit_with()
   std::optional<Flip> early_;      // of the commit that submit_with() is in
   std::deque<Waiting> waiting_;    // oldest first
-  FenceGate gate_;
-  SharedFence watched_; // by the event thread, as far as is known
+  FenceRules rules_;
+  std::optional<FenceWait> awaited_; // by the thread in await_fence()
+  SharedFence watched_;              // by the event thread, as far as is known
   std::optional<LateFrame> late_;
   std::uint64_t serial_ = 0; // of the last commit
   std::int64_t refresh_ns_ = 16'666'667;

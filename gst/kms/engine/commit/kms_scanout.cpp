@@ -224,7 +224,7 @@ int Scanout::commit_flip(Commit &next)
   }
   const bool may_tear = output_.tearing && tears_;
   // Linux 6.8 to 6.13 refuse an asynchronous flip with a fence (drm_atomic_uapi.c,
-  // drm_atomic_set_property()), which has signalled by now (kms_fence_gate.hpp).
+  // drm_atomic_set_property()), which has signalled by now (kms_fence_wait.hpp).
   if (frame.acquire_fence && ids.in_fence && !may_tear)
     request.set(plane_id, ids.in_fence, "IN_FENCE_FD",
                 static_cast<std::uint64_t>(frame.acquire_fence->get()));

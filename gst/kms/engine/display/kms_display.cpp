@@ -48,7 +48,7 @@ Result<void> check_compositor(const DeviceRequest &device, const OutputRequest &
   if (device.fd >= 0 || output.plane_id != 0 ||
       !(device.path + device.driver_name + device.bus_id + device.lease + output.connector).empty())
     return {};
-  const std::string compositor = find_compositor(CompositorHints::of_this_process());
+  const std::string compositor = find_compositor();
   if (compositor.empty())
     return {};
   return device_error(
@@ -340,16 +340,14 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
   if (Result<void> taken = take_output(); !taken)
     return taken.error();
   if (plug_.changed() && !take_up_plug_change()) {
-    frames_without_output_++;
-    return Shown::Dropped;
+    return drop();
   }
   if (state_is_foreign_.exchange(false))
     forget_what_is_shown();
   if (joined_ && !look_at_joined_output()) {
     if (queue_.failure())
       return Shown::Failed;
-    frames_without_output_++;
-    return Shown::Dropped;
+    return drop();
   }
   if (phase_ == Phase::ModeUnknown) {
     Result<std::vector<ModeTry>> modes = choose_modes(picture_);
@@ -379,8 +377,7 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
     break;
   }
   if (end_stall()) { // a frame that waited for its commit has gone with the failure
-    frames_without_output_ += frame.framebuffer ? 0 : 1;
-    return frame.framebuffer ? show_with_optional_rotation(frame) : Result<Shown>(Shown::Dropped);
+    return frame.framebuffer ? show_with_optional_rotation(frame) : Result<Shown>(drop());
   }
   const std::optional<Error> why = failure();
   if (why && is_master_loss(why->sys_errno))
@@ -388,8 +385,7 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
   if (why && is_refusal(why->sys_errno)) {
     queue_.forgive();
     if (joined_output_differs()) {
-      frames_without_output_++;
-      return Shown::Dropped; // the next frame looks at the output first
+      return drop(); // the next frame looks at the output first
     }
     require_first_frame();
     return Error{ErrorCode::Unsupported, why->message, why->sys_errno};
@@ -413,11 +409,6 @@ Result<void> Display::set_cursor(const std::optional<CursorImage> &image)
   }
   queue_.set_cursor_image(std::move(buffer));
   return {};
-}
-
-void Display::move_cursor(std::int32_t x, std::int32_t y)
-{
-  queue_.move_cursor(x, y);
 }
 
 Result<Snapshot> Display::snapshot()
@@ -644,8 +635,7 @@ Result<Display::Shown> Display::show_first(Frame &frame)
     if (is_master_loss(why.sys_errno))
       return drop_without_master(why);
     if (joined_output_differs()) {
-      frames_without_output_++;
-      return Shown::Dropped;
+      return drop();
     }
     return why;
   }
@@ -871,11 +861,6 @@ void Display::want_repaint_at(std::int64_t time_ns)
 {
   if (repaint_at_.exchange(time_ns) == kNever)
     wake_loop();
-}
-
-void Display::on_device_lost(int error) noexcept
-{
-  handle([this, error] { lose_device(error); });
 }
 
 // ---- outputs of another program ----
@@ -1114,9 +1099,9 @@ void Display::look_for_master()
     tell({Report::What::RepaintWanted});
 }
 
-void Display::on_device_removed() noexcept
+void Display::on_device_lost(int error) noexcept
 {
-  on_device_lost(ENODEV);
+  handle([this, error] { lose_device(error); });
 }
 
 void Display::lose_device(int error)
@@ -1220,12 +1205,6 @@ Display::Shown Display::drop_without_master(const Error &error)
 // ---- stopping ----
 //
 // What is on screen when the sink stops.
-
-// After stop() it holds for the stop() that comes before the output goes.
-void Display::set_restore(bool restore)
-{
-  restore_ = restore;
-}
 
 // The picture from before, or the last frame. While no other thread commits. Error: neither could
 // be had.

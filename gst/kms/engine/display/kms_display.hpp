@@ -20,6 +20,7 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -132,7 +133,7 @@ public:
   Result<void> stop();
   // Whether stop() puts the display back; else the last frame stays on screen, its buffer in use
   // until another is shown or the display is closed. Any thread; true at first.
-  void set_restore(bool restore);
+  void set_restore(bool restore) { restore_ = restore; }
   // stop(), for good: lets go of the output although other threads may still hold this display.
   Result<void> give_up_output();
 
@@ -191,7 +192,7 @@ public:
   // kept until the display is closed. Error: there is no cursor plane, or the image is too large
   // for it.
   Result<void> set_cursor(const std::optional<CursorImage> &image);
-  void move_cursor(std::int32_t x, std::int32_t y);
+  void move_cursor(std::int32_t x, std::int32_t y) { queue_.move_cursor(x, y); }
   // What the display scans out next, through the writeback connector. Sleeps. An error (EDEADLK) on
   // the event thread, which makes the commit.
   Result<Snapshot> snapshot();
@@ -268,6 +269,11 @@ private:
   bool end_stall();
   void refused(const Error &error);
   void lose_device(int error);
+  Shown drop() // a frame that the display cannot show at the moment
+  {
+    frames_without_output_++;
+    return Shown::Dropped;
+  }
   Shown drop_without_master(const Error &error);
   Result<Connector> read_own_connector(Probe probe);
   bool look_at_connector(Probe probe);
@@ -276,7 +282,7 @@ private:
   void on_begin() noexcept override;
   void on_hotplug() noexcept override;
   void on_woken() noexcept override;
-  void on_device_removed() noexcept override;
+  void on_device_removed() noexcept override { on_device_lost(ENODEV); }
 
   void on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,
                std::int64_t time_ns) noexcept override;

@@ -14,7 +14,6 @@
 
 #include <gst/drm/core/ordered_mutex.hpp>
 
-#include "engine/card/kms_lock_ranks.hpp"
 #include "engine/output/kms_output.hpp"
 
 namespace gstdrm::kms {

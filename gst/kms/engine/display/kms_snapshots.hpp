@@ -16,7 +16,6 @@
 #include <gst/drm/core/result.hpp>
 
 #include "engine/card/kms_device.hpp"
-#include "engine/card/kms_lock_ranks.hpp"
 #include "engine/commit/kms_flip_queue.hpp"
 #include "engine/commit/kms_scanout.hpp"
 #include "engine/output/kms_output.hpp"
@@ -95,7 +94,7 @@ private:
   Scanout &scanout_;
   const SharedScreen &screen_;
   // One snapshot at a time; taken before any other.
-  OrderedMutex lock_{kSnapshotLockRank, "Snapshots::lock_"};
+  OrderedMutex lock_{30, "Snapshots::lock_"};
   bool started_ = false; // guarded by lock_
 };
 

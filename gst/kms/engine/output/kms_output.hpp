@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,24 @@
 
 #include "engine/card/kms_device.hpp"
 #include "engine/card/kms_properties.hpp"
-#include "kms_edid.hpp"
 #include "kms_mode.hpp"
+#include "kms_output.hpp"
 #include "kms_wishes.hpp"
 
 namespace gstdrm::kms {
+
+// What a display says of its colours in its EDID: bytes that anybody may have written.
+
+// Of CTA-861-G; nothing is set where the display says nothing.
+struct DisplayColour {
+  // The transfer functions of HDR static metadata (7.5.13): bit n is value n of table 84 (EOTF).
+  // Empty also where the display does not take metadata of type 1.
+  std::uint8_t transfers = 0;
+  bool bt2020_rgb = false; // the colorimetry data block (7.5.5)
+};
+
+// An EDID with its extensions. Blocks with a wrong checksum count as not there.
+DisplayColour read_display_colour(std::span<const std::uint8_t> edid);
 
 enum class PlaneType { Primary, Overlay, Cursor };
 

@@ -12,7 +12,6 @@
 #include <gst/drm/core/result.hpp>
 
 #include "engine/card/kms_device.hpp"
-#include "engine/card/kms_lock_ranks.hpp"
 
 namespace gstdrm::kms {
 
@@ -52,7 +51,7 @@ private:
   void forget(const Device &device) noexcept;
 
   // Guards entries_. Held while a device is opened.
-  OrderedMutex lock_{kRegistryLockRank, "Registry::lock_"};
+  OrderedMutex lock_{32, "Registry::lock_"};
   OrderedCondition forgotten_;
   // Weak: a device lives as long as its users. Each keeps the registry in turn, since a thread that
   // nobody waits for may close the last one while the process ends.
