@@ -11,7 +11,7 @@
 
 #include <gst/drm/core/tiling.hpp>
 
-#include "kms_kept_files.hpp"
+#include "kms_framebuffer.hpp"
 #include "kms_objects.hpp"
 
 namespace gstdrm::kms {
@@ -20,19 +20,9 @@ DumbBuffer::~DumbBuffer()
 {
   if (mapped_)
     munmap(mapped_, size_bytes_);
-  if (framebuffer_id_)
-    drmModeRmFB(device_->memory_fd(), framebuffer_id_);
+  framebuffer_ = FramebufferId();
   if (handle_)
     drmModeDestroyDumbBuffer(device_->memory_fd(), handle_);
-}
-
-bool DumbBuffer::leave_on_screen(bool file_stays)
-{
-  if (framebuffer_id_ && close_framebuffer(device_->memory_fd(), framebuffer_id_) != 0 &&
-      !file_stays)
-    return false;
-  framebuffer_id_ = 0;
-  return true;
 }
 
 int DumbBuffer::allocate(std::uint32_t width, std::uint32_t height)
@@ -47,12 +37,13 @@ int DumbBuffer::make(std::uint32_t fourcc, std::uint32_t width, std::uint32_t he
     return ret;
   width_ = width;
   height_ = height;
-  const std::uint32_t handles[4] = {handle_}, strides[4] = {stride_bytes_}, offsets[4] = {};
-  const int ret = drmModeAddFB2WithModifiers(device_->memory_fd(), width, height, fourcc, handles,
-                                             strides, offsets, nullptr, &framebuffer_id_, 0);
-  if (ret == 0)
-    device_->framebuffers().made(framebuffer_id_);
-  return ret;
+  FrameLayout layout;
+  layout.format = {fourcc, kModImplicit};
+  layout.width = width;
+  layout.height = height;
+  layout.n_planes = 1;
+  layout.planes[0].stride_bytes = stride_bytes_;
+  return framebuffer_.add(*device_, layout, {handle_});
 }
 
 Result<std::unique_ptr<DumbBuffer>> DumbBuffer::create(const std::shared_ptr<Device> &device,
@@ -157,17 +148,6 @@ std::optional<FrameLayout> scratch_layout(Format format, std::uint32_t width, st
   return std::move(*layout);
 }
 
-ScratchFramebuffer::ScratchFramebuffer(ScratchFramebuffer &&other) noexcept
-    : drm_fd_(other.drm_fd_), id_(std::exchange(other.id_, 0))
-{
-}
-
-ScratchFramebuffer::~ScratchFramebuffer()
-{
-  if (id_)
-    drmModeRmFB(drm_fd_, id_);
-}
-
 std::unique_ptr<ScratchBuffer> ScratchBuffer::create(const std::shared_ptr<Device> &device,
                                                      const FormatSet &pairs, std::uint32_t width,
                                                      std::uint32_t height)
@@ -186,29 +166,17 @@ std::unique_ptr<ScratchBuffer> ScratchBuffer::create(const std::shared_ptr<Devic
   return scratch->memory_.allocate(kRowPixels, rows) == 0 ? std::move(scratch) : nullptr;
 }
 
-std::optional<ScratchFramebuffer> ScratchBuffer::framebuffer(Format format) const
+std::optional<FramebufferId> ScratchBuffer::framebuffer(Format format) const
 {
   std::uint64_t size = 0;
   const std::optional<FrameLayout> layout = scratch_layout(format, width_, height_, size);
   if (!layout)
     return std::nullopt;
-  std::array<std::uint32_t, kMaxPlanes> handles{}, strides{}, offsets{};
-  std::array<std::uint64_t, kMaxPlanes> modifiers{};
-  for (std::size_t i = 0; i < layout->n_planes; i++) {
-    handles[i] = memory_.handle_;
-    strides[i] = layout->planes[i].stride_bytes;
-    offsets[i] = static_cast<std::uint32_t>(layout->planes[i].offset_bytes);
-    modifiers[i] = format.modifier;
-  }
-  const bool with_modifiers = memory_.device_->takes_modifiers() && format.modifier != kModImplicit;
-  std::uint32_t id = 0;
-  if (drmModeAddFB2WithModifiers(memory_.device_->memory_fd(), width_, height_, format.fourcc,
-                                 handles.data(), strides.data(), offsets.data(),
-                                 with_modifiers ? modifiers.data() : nullptr, &id,
-                                 with_modifiers ? DRM_MODE_FB_MODIFIERS : 0) != 0)
-    return std::nullopt;
-  memory_.device_->framebuffers().made(id);
-  return ScratchFramebuffer(memory_.device_->memory_fd(), id);
+  std::array<std::uint32_t, kMaxPlanes> handles{};
+  std::fill_n(handles.begin(), layout->n_planes, memory_.handle_);
+  FramebufferId made;
+  return made.add(*memory_.device_, *layout, handles) == 0 ? std::optional(std::move(made))
+                                                           : std::nullopt;
 }
 
 } // namespace gstdrm::kms

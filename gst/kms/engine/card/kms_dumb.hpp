@@ -14,7 +14,7 @@
 #include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/core/result.hpp>
 
-#include "kms_device.hpp"
+#include "kms_framebuffer.hpp"
 
 namespace gstdrm::kms {
 
@@ -29,11 +29,11 @@ public:
   DumbBuffer &operator=(const DumbBuffer &) = delete;
   ~DumbBuffer();
 
-  [[nodiscard]] std::uint32_t framebuffer_id() const noexcept { return framebuffer_id_; }
+  [[nodiscard]] std::uint32_t framebuffer_id() const noexcept { return framebuffer_.get(); }
   [[nodiscard]] std::uint32_t width() const noexcept { return width_; }
   [[nodiscard]] std::uint32_t height() const noexcept { return height_; }
-  // As Framebuffer::leave_on_screen(). The kernel's framebuffer keeps the memory.
-  bool leave_on_screen(bool file_stays);
+  // FramebufferId::leave_on_screen(). The kernel's framebuffer keeps the memory.
+  bool leave_on_screen(bool file_stays) { return framebuffer_.leave_on_screen(file_stays); }
   // Reads the picture: rows without padding, 4 bytes per pixel.
   [[nodiscard]] Result<std::vector<std::uint8_t>> read() const;
 
@@ -57,7 +57,7 @@ private:
 
   std::shared_ptr<Device> device_;
   std::uint32_t handle_ = 0;
-  std::uint32_t framebuffer_id_ = 0;
+  FramebufferId framebuffer_;
   std::uint32_t width_ = 0;
   std::uint32_t height_ = 0;
   std::uint32_t stride_bytes_ = 0;
@@ -72,19 +72,6 @@ private:
 std::optional<FrameLayout> scratch_layout(Format format, std::uint32_t width, std::uint32_t height,
                                           std::uint64_t &size_bytes);
 
-class ScratchFramebuffer {
-public:
-  ScratchFramebuffer(int drm_fd, std::uint32_t id) noexcept : drm_fd_(drm_fd), id_(id) {}
-  ScratchFramebuffer(ScratchFramebuffer &&other) noexcept;
-  ScratchFramebuffer &operator=(ScratchFramebuffer &&) = delete;
-  ~ScratchFramebuffer();
-  [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
-
-private:
-  int drm_fd_; // borrowed
-  std::uint32_t id_;
-};
-
 // One dumb buffer with room for every pair of a set; its contents are never shown.
 class ScratchBuffer {
 public:
@@ -94,7 +81,7 @@ public:
                                                std::uint32_t height);
   // Nothing: the pair has no known layout, or the device refuses this framebuffer, which does not
   // mean that it refuses every framebuffer of the pair.
-  [[nodiscard]] std::optional<ScratchFramebuffer> framebuffer(Format format) const;
+  [[nodiscard]] std::optional<FramebufferId> framebuffer(Format format) const;
 
 private:
   ScratchBuffer(std::shared_ptr<Device> device, std::uint32_t width, std::uint32_t height)

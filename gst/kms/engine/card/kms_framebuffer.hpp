@@ -1,18 +1,63 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Framebuffers over imported dma-bufs, each made once per dma-buf, and the cache that keeps them.
+// Framebuffers over imported dma-bufs, each made once per dma-buf, the cache that keeps them, and
+// what keeps them on screen after their sink.
+//
+// The kernel takes a framebuffer off the screen when it is removed, and removes it with the open
+// file that it was made on (drm_framebuffer.c, drm_fb_release()). CLOSEFB (Linux 6.8) lets go of
+// one that stays. Before that, and where the console of the kernel would take over as soon as
+// nobody has the card open (drm_file.c, drm_lastclose()), the open file has to stay.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <utility>
+
+#include <sys/types.h>
 
 #include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/core/import_cache.hpp>
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/result.hpp>
+#include <gst/drm/core/unique_fd.hpp>
 
 #include "kms_device.hpp"
 
 namespace gstdrm::kms {
+
+// A framebuffer of the kernel's, which goes with this (RMFB).
+class FramebufferId {
+public:
+  FramebufferId() noexcept = default;
+  FramebufferId(FramebufferId &&other) noexcept
+      : drm_fd_(other.drm_fd_), id_(std::exchange(other.id_, 0))
+  {
+  }
+  FramebufferId &operator=(FramebufferId &&other) noexcept
+  {
+    std::swap(drm_fd_, other.drm_fd_);
+    std::swap(id_, other.id_);
+    return *this;
+  }
+  FramebufferId(const FramebufferId &) = delete;
+  FramebufferId &operator=(const FramebufferId &) = delete;
+  ~FramebufferId();
+
+  // ADDFB2 of the GEM handles, one per plane of the layout. 0 or a negative errno. The device
+  // outlives the framebuffer.
+  int add(Device &device, const FrameLayout &layout,
+          const std::array<std::uint32_t, kMaxPlanes> &handles);
+  // Lets the kernel's framebuffer go without taking it off the screen; there is none from then on.
+  // `file_stays`: its open file is kept. false: neither can be.
+  bool leave_on_screen(bool file_stays);
+  [[nodiscard]] std::uint32_t get() const noexcept { return id_; } // 0: there is none
+
+private:
+  int drm_fd_ = -1; // borrowed
+  std::uint32_t id_ = 0;
+};
 
 // Where the rows of a framebuffer's planes begin. Some drivers change these in a mode set alone.
 struct FramebufferRows {
@@ -33,11 +78,10 @@ public:
   Framebuffer &operator=(const Framebuffer &) = delete;
   ~Framebuffer();
 
-  // Lets the kernel's framebuffer go without taking it off the screen (kms_kept_files.hpp); there
-  // is none from then on. `file_stays`: its open file is kept. false: neither can be.
-  bool leave_on_screen(bool file_stays);
+  // FramebufferId::leave_on_screen()
+  bool leave_on_screen(bool file_stays) { return id_.leave_on_screen(file_stays); }
 
-  [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
+  [[nodiscard]] std::uint32_t id() const noexcept { return id_.get(); }
   [[nodiscard]] std::uint32_t width() const noexcept { return width_; }
   [[nodiscard]] std::uint32_t height() const noexcept { return height_; }
   [[nodiscard]] const FramebufferRows &rows() const noexcept { return rows_; }
@@ -49,7 +93,7 @@ private:
   std::shared_ptr<Device> device_;
   std::array<BufferIdentity, kMaxPlanes> identities_{}; // one acquired handle each
   std::size_t n_handles_ = 0;
-  std::uint32_t id_ = 0;
+  FramebufferId id_;
   std::uint32_t width_ = 0;
   std::uint32_t height_ = 0;
   FramebufferRows rows_;
@@ -63,6 +107,24 @@ public:
   static constexpr std::uint64_t kKeepBytes = ImportBounds{}.keep_bytes;
 
   explicit FramebufferCache(std::shared_ptr<Device> device);
+};
+
+// The open files that keep pictures on screen: one per plane of a picture at most, which is never
+// master.
+class KeptFiles {
+public:
+  using Ptr = std::shared_ptr<KeptFiles>;
+  // Of the process. Its users share it, since one may live until the process ends.
+  static Ptr get();
+  // Returns false if the device has no separate file for its buffers: a dup() of the main one would
+  // stay DRM master.
+  bool keep(const Device &device, std::uint32_t plane_id);
+  // Something else is on the plane.
+  void forget(const Device &device, std::uint32_t plane_id);
+
+private:
+  OrderedMutex lock_{kLeafLockRank, "KeptFiles::lock_"}; // guards files_
+  std::map<std::pair<dev_t, std::uint32_t>, UniqueFd> files_;
 };
 
 } // namespace gstdrm::kms

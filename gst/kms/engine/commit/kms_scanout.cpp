@@ -653,7 +653,7 @@ int Scanout::test_scratch(const Picture &picture, const drmModeModeInfo &mode, b
 {
   const std::unique_ptr<ScratchBuffer> scratch = ScratchBuffer::create(
       device_, FormatSet::from_pairs({picture.format}), picture.width, picture.height);
-  const std::optional<ScratchFramebuffer> framebuffer =
+  const std::optional<FramebufferId> framebuffer =
       scratch ? scratch->framebuffer(picture.format) : std::nullopt;
   if (!framebuffer || !prepare(picture, mode))
     return -ENOMEM;
@@ -663,7 +663,7 @@ int Scanout::test_scratch(const Picture &picture, const drmModeModeInfo &mode, b
        candidate_plans(output_, on_panel({}, panel_rotation_), picture, mode, shown())) {
     if (only_scaled ? !plan.scaled || plan.background : prepare_background(plan) != 0)
       continue;
-    const int ret = commit(plan, framebuffer->id(), mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    const int ret = commit(plan, framebuffer->get(), mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
     if (ret == 0)
       return 0;
     if (!is_refusal(-ret))
@@ -752,12 +752,12 @@ std::vector<Refusal> Scanout::disprove(const Picture &picture, std::span<const M
     bool any_shown = false;
     refusals.clear();
     for (const Format &format : pairs.pairs()) {
-      const std::optional<ScratchFramebuffer> framebuffer = scratch->framebuffer(format);
+      const std::optional<FramebufferId> framebuffer = scratch->framebuffer(format);
       if (!framebuffer)
         continue;
       Picture other = picture;
       other.format = format;
-      const int ret = test(other, mode.mode, framebuffer->id());
+      const int ret = test(other, mode.mode, framebuffer->get());
       if (is_refusal(-ret))
         refusals.push_back({format, picture.width, picture.height,
                             "A test commit of " + describe_format(format) + " at " +

@@ -19,7 +19,7 @@
 #include <gst/drm/core/result.hpp>
 
 #include "engine/card/kms_dumb.hpp"
-#include "engine/card/kms_kept_files.hpp"
+#include "engine/card/kms_framebuffer.hpp"
 #include "engine/card/kms_objects.hpp"
 #include "engine/output/kms_output.hpp"
 #include "kms_commit.hpp"
