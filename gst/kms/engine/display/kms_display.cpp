@@ -117,7 +117,7 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
       new Display(std::move(*device), std::move(*choice), output_request, listener));
   display->scanout_.probe();
   display->can_overlay_ = display->scanout_.can_overlay();
-  display->plug_.set_limits(display->size_limits(display->scanout_.output()));
+  display->publish_limits(display->scanout_.output());
   return display;
 }
 
@@ -505,6 +505,12 @@ SizeLimits Display::size_limits(const Output &output) const
   return limits;
 }
 
+void Display::publish_limits(const Output &output)
+{
+  const SizeLimits limits = size_limits(output);
+  screen_.change([&](Screen &screen) { screen.limits = limits; });
+}
+
 std::string Display::fix_for(Format format) const
 {
   const FormatSet offered = formats();
@@ -513,7 +519,7 @@ std::string Display::fix_for(Format format) const
 
 SizeLimits Display::limits() const
 {
-  SizeLimits limits = plug_.limits();
+  SizeLimits limits = screen_.get().limits;
   const bool by_modes =
       limits.max_width != framebuffers_.max_width || limits.max_height != framebuffers_.max_height;
   const View wanted = view();
@@ -927,7 +933,7 @@ bool Display::look_at_joined_output()
     GSTDRM_DEBUG("CRTC %u has another mode: %s", output.crtc.id, describe_mode(*mode).c_str());
     queue_.drain(kDrainTimeout_ns);
     queue_.exclusively([&] { scanout_.set_joined_mode(*mode); });
-    plug_.set_limits(size_limits(output));
+    publish_limits(output);
     phase_ = Phase::ModeUnknown;
     proved_.reset();
     tell({Report::What::FormatsChanged}); // the sizes are among the caps
@@ -1055,8 +1061,8 @@ bool Display::look_at_connector(Probe probe)
   if (differs)
     offer_.forget_refusals();
   offer_.list(output.formats());
-  const SizeLimits limits = size_limits(output);
-  plug_.plug(std::move(output), limits);
+  publish_limits(output);
+  plug_.plug(std::move(output));
   if (!differs) {
     GSTDRM_DEBUG("%s of %s asks for a mode set: its link is bad", output_request_.connector.c_str(),
                  device_->name().c_str());

@@ -230,6 +230,7 @@ private:
   Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
           DisplayListener &listener);
   [[nodiscard]] SizeLimits size_limits(const Output &output) const;
+  void publish_limits(const Output &output);
   void publish_output();
   [[nodiscard]] View view() const;
   bool narrow_offer();

@@ -75,9 +75,10 @@ Result<Snapshot> Snapshots::take()
   Result<std::uint32_t> format = fourcc();
   if (!format)
     return format.error();
-  const auto [description, size, formats, mode] = screen_.get();
+  const Screen screen = screen_.get();
+  const std::optional<drmModeModeInfo> &mode = screen.mode;
   if (!mode)
-    return device_error(description + ": no picture is shown yet.", ENODATA);
+    return device_error(screen.description + ": no picture is shown yet.", ENODATA);
   Result<Snapshot> snapshot = write_back(*format, *mode);
   if (snapshot)
     return snapshot;

@@ -29,6 +29,17 @@ struct Snapshot {
   std::vector<std::uint8_t> pixels; // rows without padding
 };
 
+// Sizes that an output can show, in pixels.
+struct SizeLimits {
+  std::uint32_t min_width = 1, min_height = 1;
+  std::uint32_t max_width = 0, max_height = 0;
+  // The mode that the user names, for pictures that may not be cropped to it. Returns 0 if none is
+  // named.
+  std::uint32_t mode_width = 0, mode_height = 0;
+  // Width and height; the best first. Empty: any within the limits.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> only = {};
+};
+
 struct Screen {
   struct Size { // in pixels
     std::uint32_t width = 0;
@@ -38,6 +49,7 @@ struct Screen {
   // Of the mode on screen; before the first frame, of the one that another program has set, or else
   // of the display's own choice.
   Size size;
+  SizeLimits limits;                              // of pictures, before the view turns them
   std::optional<std::uint32_t> writeback_formats; // writeback_formats() of the output
   // On screen, where a writeback connector can be attached; nullopt: nothing can be written back.
   std::optional<drmModeModeInfo> mode;

@@ -64,32 +64,6 @@ ConnectorPtr probed_connector(Device &device, std::uint32_t id, std::uint64_t ev
   return probed;
 }
 
-Result<Connector> make_connector(int fd, const ConnectorPtr &raw, int error, std::uint32_t id,
-                                 PropertyReader &reader)
-{
-  if (!raw)
-    return device_error("Connector " + std::to_string(id) +
-                            " cannot be read: " + errno_text(error) + ". Was the device removed?",
-                        error);
-  Connector connector;
-  connector.id = id;
-  connector.name = name_of(*raw);
-  connector.writeback = raw->connector_type == DRM_MODE_CONNECTOR_WRITEBACK;
-  connector.connection = raw->connection;
-  connector.possible_crtcs = connector_crtcs(fd, *raw);
-  connector.modes.assign(raw->modes, raw->modes + raw->count_modes);
-  Result<PropertySet> properties = reader.read(id, DRM_MODE_OBJECT_CONNECTOR);
-  if (!properties)
-    return properties.error();
-  connector.properties = std::move(*properties);
-  connector.edid = read_bytes(fd, connector.properties, "EDID");
-  connector.colour = read_display_colour(connector.edid);
-  connector.path = read_bytes(fd, connector.properties, "PATH");
-  connector.width_mm = raw->mmWidth;
-  connector.height_mm = raw->mmHeight;
-  return connector;
-}
-
 // A blob that cannot be read or parsed counts as none: the plane's formats are implicit then.
 FormatSet plane_formats(int fd, const drmModePlane &raw, const PropertySet &properties,
                         bool takes_modifiers)
@@ -238,18 +212,38 @@ std::optional<std::int64_t> last_vblank(int drm_fd, std::uint32_t crtc_id)
 }
 
 Result<Connector> read_connector(Device &device, std::uint32_t id, PropertyReader &reader,
-                                 Probe probe)
+                                 Probe probe, const std::string &wanted)
 {
   const std::uint64_t events = device.probes().events();
   ConnectorPtr raw;
   if (probe == Probe::IfNeeded)
-    raw = known_connector(device, id, "", events);
+    raw = known_connector(device, id, wanted, events);
   if (probe == Probe::Never)
     raw.reset(drmModeGetConnectorCurrent(device.fd(), id));
   else if (!raw)
     raw = probed_connector(device, id, events);
   const int error = errno;
-  return make_connector(device.fd(), raw, error, id, reader);
+  if (!raw)
+    return device_error("Connector " + std::to_string(id) +
+                            " cannot be read: " + errno_text(error) + ". Was the device removed?",
+                        error);
+  Connector connector;
+  connector.id = id;
+  connector.name = name_of(*raw);
+  connector.writeback = raw->connector_type == DRM_MODE_CONNECTOR_WRITEBACK;
+  connector.connection = raw->connection;
+  connector.possible_crtcs = connector_crtcs(device.fd(), *raw);
+  connector.modes.assign(raw->modes, raw->modes + raw->count_modes);
+  Result<PropertySet> properties = reader.read(id, DRM_MODE_OBJECT_CONNECTOR);
+  if (!properties)
+    return properties.error();
+  connector.properties = std::move(*properties);
+  connector.edid = read_bytes(device.fd(), connector.properties, "EDID");
+  connector.colour = read_display_colour(connector.edid);
+  connector.path = read_bytes(device.fd(), connector.properties, "PATH");
+  connector.width_mm = raw->mmWidth;
+  connector.height_mm = raw->mmHeight;
+  return connector;
 }
 
 std::optional<Connector> find_successor(Device &device, const Connector &old,
@@ -299,14 +293,9 @@ Result<Resources> read_resources(Device &device, const std::string &wanted)
     resources.crtcs.push_back(
         Crtc{raw->crtcs[i], static_cast<unsigned>(i), std::move(*properties), mode});
   }
-  const std::uint64_t events = device.probes().events();
   for (int i = 0; i < raw->count_connectors; i++) {
-    const std::uint32_t id = raw->connectors[i];
-    ConnectorPtr known = known_connector(device, id, wanted, events);
-    if (!known)
-      known = probed_connector(device, id, events);
-    const int unreadable = errno;
-    Result<Connector> connector = make_connector(device.fd(), known, unreadable, id, reader);
+    Result<Connector> connector =
+        read_connector(device, raw->connectors[i], reader, Probe::IfNeeded, wanted);
     // a display behind a hub (MST) went with its connector since the list was read
     // (drm_connector_lookup())
     if (!connector && connector.error().sys_errno == ENOENT)

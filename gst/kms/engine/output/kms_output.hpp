@@ -93,8 +93,9 @@ enum class Probe {
   IfNeeded, // where a hotplug event has come since the last probe
   Always,
 };
+// With IfNeeded, what the request names is probed, and nothing else; empty: any.
 Result<Connector> read_connector(Device &device, std::uint32_t id, PropertyReader &reader,
-                                 Probe probe);
+                                 Probe probe, const std::string &wanted = {});
 
 // The connector that has come in the place of one that is gone, or whose cable is: a DisplayPort
 // hub (MST) that is plugged in again has new connectors for its ports, with other numbers and
