@@ -386,7 +386,7 @@ GstFlowReturn KmsSink::show(kms::Display &display, GstBuffer *buffer, kms::Frame
                             kms::FlipQueue::Overflow overflow)
 {
   while (true) {
-    const Result<kms::Display::Shown> shown = display.show(frame, overflow);
+    const Result<kms::Shown> shown = display.show(frame, overflow);
     if (!shown && shown.error().code == ErrorCode::Unsupported && frames_.shift_instead_of(frame)) {
       GST_INFO_OBJECT(element_, "no part of a frame: %s", shown.error().message.c_str());
       Result<kms::Frame> shifted = frames_.make(display, buffer);
@@ -402,9 +402,9 @@ GstFlowReturn KmsSink::show(kms::Display &display, GstBuffer *buffer, kms::Frame
       return negotiation_.refuse(display, shown.error());
     if (!shown)
       return fail(shown.error());
-    if (*shown == kms::Display::Shown::Yes || *shown == kms::Display::Shown::Dropped)
+    if (*shown == kms::Shown::Yes || *shown == kms::Shown::Dropped)
       return GST_FLOW_OK;
-    if (*shown == kms::Display::Shown::Failed) {
+    if (*shown == kms::Shown::Failed) {
       if (const std::optional<Error> failure = display.failure())
         reports_.post_failure(*failure);
       return GST_FLOW_ERROR;
@@ -555,9 +555,8 @@ void KmsSink::show_last(kms::Display &display)
   const Result<void> followed = follow_crop(display, buffer.get());
   Result<kms::Frame> frame =
       followed ? frames_.make(display, buffer.get()) : Result<kms::Frame>(followed.error());
-  const Result<kms::Display::Shown> shown =
-      frame ? display.show(*frame, kms::FlipQueue::Overflow::Replace)
-            : Result<kms::Display::Shown>(frame.error());
+  const Result<kms::Shown> shown = frame ? display.show(*frame, kms::FlipQueue::Overflow::Replace)
+                                         : Result<kms::Shown>(frame.error());
   if (!shown)
     GST_WARNING_OBJECT(element_, "not repeated: %s", shown.error().message.c_str());
   if (!gst_base_sink_is_last_sample_enabled(GST_BASE_SINK(element_)))
@@ -594,13 +593,12 @@ void KmsSink::give_back()
     Result<GstPtr<GstBuffer>> copied = frames_.keep(*display, shown);
     Result<kms::Frame> frame =
         copied ? frames_.make(*display, copied->get()) : Result<kms::Frame>(copied.error());
-    const Result<kms::Display::Shown> kept =
-        frame ? display->show(*frame, kms::FlipQueue::Overflow::Wait)
-              : Result<kms::Display::Shown>(frame.error());
-    if (kept && *kept == kms::Display::Shown::Yes) {
+    const Result<kms::Shown> kept = frame ? display->show(*frame, kms::FlipQueue::Overflow::Wait)
+                                          : Result<kms::Shown>(frame.error());
+    if (kept && *kept == kms::Shown::Yes) {
       kept_ = std::move(*copied);
       display->drain(kDrainTimeout_ns);
-    } else if (kept && *kept == kms::Display::Shown::Flushing) {
+    } else if (kept && *kept == kms::Shown::Flushing) {
       return; // likewise
     } else {
       GST_INFO_OBJECT(element_, "dark until the next frame: %s",

@@ -143,18 +143,6 @@ SinkSettings SinkDisplay::settings() const
   return settings_;
 }
 
-ZeroCopy SinkDisplay::zero_copy() const
-{
-  const std::lock_guard guard(lock_);
-  return settings_.zero_copy;
-}
-
-ImplicitModifier SinkDisplay::implicit_modifier() const
-{
-  const std::lock_guard guard(lock_);
-  return settings_.implicit_modifier;
-}
-
 void SinkDisplay::change(const std::function<void(SinkSettings &)> &change)
 {
   const std::lock_guard guard(lock_);

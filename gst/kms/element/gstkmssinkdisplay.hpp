@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include <gst/drm/core/ordered_mutex.hpp>
@@ -55,8 +56,12 @@ struct SinkSettings {
 class SinkDisplay {
 public:
   [[nodiscard]] SinkSettings settings() const;
-  [[nodiscard]] ZeroCopy zero_copy() const;
-  [[nodiscard]] ImplicitModifier implicit_modifier() const;
+  // One of them, without a copy of the rest.
+  template <auto Member> [[nodiscard]] auto setting() const
+  {
+    const std::lock_guard guard(lock_);
+    return settings_.*Member;
+  }
   // View, direction, cursor's place and `restore` hold for the open display from the next frame on,
   // the rest for the next open() or start. `change` is called with the lock held.
   void change(const std::function<void(SinkSettings &)> &change);

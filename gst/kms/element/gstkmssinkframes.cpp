@@ -222,7 +222,7 @@ Result<kms::Frame> SinkFrames::make_plain(kms::Display &display, GstBuffer *buff
 
 bool SinkFrames::may_copy() const
 {
-  return display_.zero_copy() == ZeroCopy::Prefer &&
+  return display_.setting<&SinkSettings::zero_copy>() == ZeroCopy::Prefer &&
          GST_VIDEO_INFO_FORMAT(&video_info()) != GST_DRM_VIDEO_FORMAT_DMA_DRM &&
          (stream_.format.modifier == kModLinear || stream_.format.modifier == kModImplicit);
 }

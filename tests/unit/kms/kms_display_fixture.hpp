@@ -158,7 +158,7 @@ protected:
     return kms::Display::open(request, {}, listener);
   }
 
-  static Result<kms::Display::Shown> show(kms::Display &display, const FrameLayout &layout)
+  static Result<kms::Shown> show(kms::Display &display, const FrameLayout &layout)
   {
     Result<kms::FramebufferCache::Import> import = display.import(layout);
     if (!import)

@@ -64,7 +64,7 @@ protected:
     for (int i = 0; i < frames; i++) {
       const auto shown = show(display, xrgb(memory, 320, 240));
       ASSERT_TRUE(shown) << shown.error().message;
-      ASSERT_EQ(*shown, kms::Display::Shown::Yes);
+      ASSERT_EQ(*shown, kms::Shown::Yes);
     }
     ASSERT_TRUE(display.drain(kLong_ns));
   }

@@ -67,7 +67,7 @@ protected:
     frame.origin = origin;
     frame.overlay = std::move(overlay);
     const auto shown = display->show(frame, FlipQueue::Overflow::Wait);
-    EXPECT_TRUE(shown && *shown == Display::Shown::Yes);
+    EXPECT_TRUE(shown && *shown == Shown::Yes);
     EXPECT_TRUE(display->drain(kLong_ns));
     return fakedrm::device().commits.back();
   }

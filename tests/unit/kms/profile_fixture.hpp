@@ -64,7 +64,7 @@ protected:
   // Frames as decoders and renderers make them: pitches are multiples of 512 bytes.
   [[nodiscard]] static FrameLayout frame(const Memory &memory, Format format, std::uint32_t width, std::uint32_t height,
                                          std::uint32_t more_stride_bytes = 0);
-  Result<kms::Display::Shown> show(const FrameLayout &layout, int frames = 1,
+  Result<kms::Shown> show(const FrameLayout &layout, int frames = 1,
                                    std::shared_ptr<const kms::Overlay> overlay = nullptr);
   [[nodiscard]] static kms::Picture picture_of(const FrameLayout &layout);
   // How the picture is shown, or why not. `view` comes first.

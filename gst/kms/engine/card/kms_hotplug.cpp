@@ -37,8 +37,6 @@ public:
 private:
   void run() noexcept override;
   bool look() noexcept;
-  bool read_events();
-  bool poll_device();
 
   dev_t node_;
   HotplugHandler &handler_; // until stop()
@@ -66,37 +64,24 @@ void HotplugMonitor::wake() noexcept
   watch_->wake();
 }
 
-// Calls the handler once for all events that have arrived. false: the device is gone.
-bool HotplugMonitor::Watch::read_events()
-{
-  const Uevent event = uevents_.read();
-  if (event == Uevent::Removed) {
-    handler_.on_device_removed();
-    return false;
-  }
-  if (event == Uevent::Changed)
-    handler_.on_hotplug();
-  return true;
-}
-
-bool HotplugMonitor::Watch::poll_device()
-{
-  if (node_ != 0 && !node_exists(node_)) { // 0: not a device node
-    handler_.on_device_removed();
-    return false;
-  }
-  handler_.on_hotplug();
-  return true;
-}
-
-// Where memory is too short to parse an event, the handler is called as if the event concerned it,
-// as it is when events were lost.
+// Calls the handler once for all events that have arrived. Where memory is too short to parse one,
+// the handler is called as if it concerned the device, as it is when events were lost, and when
+// none come here. false: the device is gone.
 bool HotplugMonitor::Watch::look() noexcept
-try {
-  return uevents_.fd() >= 0 ? read_events() : poll_device();
-} catch (...) {
-  handler_.on_hotplug();
-  return true;
+{
+  Uevent event = Uevent::Changed;
+  try {
+    if (uevents_.fd() >= 0)
+      event = uevents_.read();
+    else if (node_ != 0 && !node_exists(node_)) // 0: not a device node
+      event = Uevent::Removed;
+  } catch (...) {
+  }
+  if (event == Uevent::Removed)
+    handler_.on_device_removed();
+  else if (event == Uevent::Changed)
+    handler_.on_hotplug();
+  return event != Uevent::Removed;
 }
 
 // Sleeps until an event comes or somebody wakes it; where no events come here, until it is time to

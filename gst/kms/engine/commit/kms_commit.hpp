@@ -41,6 +41,15 @@ struct Frame {
   void (*replaced)(void *owner, UniqueFd fence) noexcept = nullptr;
 };
 
+// What has become of a frame.
+enum class Shown {
+  Yes,     // it goes to the screen, unless a newer one replaces it before its commit
+  Dropped, // left out: nothing is connected, another program is master, or the frame's acquire
+           // fence was lost; the stream goes on
+  Flushing,
+  Failed,
+};
+
 struct Commit {
   std::uint64_t serial = 0; // comes back with the flip event
   Frame frame;

@@ -48,7 +48,7 @@ void FlipQueue::set_shared(bool shared)
   shared_ = shared;
 }
 
-FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
+Shown FlipQueue::submit(Frame &frame, Overflow overflow)
 {
   std::unique_lock guard(lock_);
   if (overflow == Overflow::Wait && !waiting_.empty() && !flushing_ && !failure_) {
@@ -56,9 +56,9 @@ FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
     changed_.wait(guard, [this] { return waiting_.empty() || flushing_ || failure_; });
   }
   if (failure_)
-    return Outcome::Failed;
+    return Shown::Failed;
   if (flushing_)
-    return Outcome::Flushing;
+    return Shown::Flushing;
   push(frame, overflow);
   pump();
   const SharedFence to_watch = fence_to_watch();
@@ -67,7 +67,7 @@ FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
   if (failed) // the caller gets the error of this frame, and counts the frame
     counters_.dropped--;
   finish(guard, needs_wake);
-  return failed ? Outcome::Failed : Outcome::Queued;
+  return failed ? Shown::Failed : Shown::Yes;
 }
 
 void FlipQueue::push(Frame &frame, Overflow overflow)
@@ -555,7 +555,7 @@ SharedFence FlipQueue::watched_fence()
   return watched_;
 }
 
-FlipQueue::Awaited FlipQueue::await_fence(Frame &frame)
+Shown FlipQueue::await_fence(Frame &frame)
 {
   std::unique_lock guard(lock_);
   FenceWait wait = rules_.wait_for(frame.acquire_fence, clock_());
@@ -568,17 +568,17 @@ FlipQueue::Awaited FlipQueue::await_fence(Frame &frame)
     changed_.wait(guard, [this] { return !awaits_fence() || flushing_ || failure_; });
     wait = *std::exchange(awaited_, std::nullopt);
     if (wait.is_pending())
-      return failure_ ? Awaited::Failed : Awaited::Flushing;
+      return failure_ ? Shown::Failed : Shown::Flushing;
   }
   if (wait.verdict == FenceWait::Verdict::Signalled) {
     frame.acquire_fence.reset();
-    return Awaited::Signalled;
+    return Shown::Yes;
   }
   const Error lost = lost_frame(wait.verdict);
   guard.unlock();
   if (fence_lost_)
     fence_lost_(lost);
-  return Awaited::Lost;
+  return Shown::Dropped;
 }
 
 // ---- stalls ----

@@ -56,14 +56,6 @@ public:
              // not
     Wait,    // the caller sleeps until it was committed
   };
-  enum class Outcome { Queued, Flushing, Failed };
-  enum class Awaited {
-    Signalled,
-    Lost,
-    Flushing,
-    Failed
-  }; // Lost: timed out, or signalled with an error
-
   struct Counters {
     std::uint64_t shown = 0;   // frames whose flip completed
     std::uint64_t dropped = 0; // frames replaced before they were committed
@@ -94,15 +86,16 @@ public:
   // is made when theirs has completed.
   void set_shared(bool shared);
   void set_fence_rules(const FenceRules &rules);
-  // Takes the frame only when it returns Queued.
-  Outcome submit(Frame &frame, Overflow overflow);
+  // Takes the frame only when it returns Yes.
+  Shown submit(Frame &frame, Overflow overflow);
   // For a mode set: `commit` (0 or -errno) makes the commit with `frame`, which is the one in
   // flight then. drain() first: a frame that is in flight nevertheless is kept until the flip of
   // `commit`. As exclusively(). Takes the frame only when it returns 0.
   int submit_with(Frame &frame, const std::function<int(Commit &)> &commit);
   // For a mode set, which blocks in the kernel: blocks until the frame's fence signals or
-  // FenceRules::timeout_ns passes. The frame has no fence afterwards. Counted in Counters::waits.
-  Awaited await_fence(Frame &frame);
+  // FenceRules::timeout_ns passes. Yes: the frame has no fence from then on. Counted in
+  // Counters::waits.
+  Shown await_fence(Frame &frame);
   // Runs `change` while no thread commits. Without the lock, since a mode set sleeps for as long as
   // a display takes: no other function waits for that, and the event thread goes on.
   void exclusively(const std::function<void()> &change);

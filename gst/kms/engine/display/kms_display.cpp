@@ -137,13 +137,9 @@ void Display::tell(const Report &report) noexcept
 // Runs an event. The listener may let this display and itself go meanwhile.
 template <typename Event> void Display::handle(const Event &event) noexcept
 {
-  struct Kept {
-    explicit Kept(DisplayListener &kept) noexcept : listener(kept) { listener.ref(); }
-    ~Kept() { listener.unref(); }
-    Kept(const Kept &) = delete;
-    Kept &operator=(const Kept &) = delete;
-    DisplayListener &listener;
-  } const kept(listener_); // goes last
+  listener_.ref();
+  const auto unref = [](DisplayListener *listener) { listener->unref(); };
+  const std::unique_ptr<DisplayListener, decltype(unref)> kept(&listener_, unref); // goes last
   const std::shared_ptr<Display> alive = weak_from_this().lock();
   try {
     event();
@@ -211,6 +207,14 @@ bool Display::take_view()
   return true;
 }
 
+// The old one ends without the lock: it waits for its thread, or for handlers that may wake it.
+template <typename Thread>
+void Display::replace(std::unique_ptr<Thread> &thread, std::unique_ptr<Thread> next)
+{
+  const std::lock_guard guard(loop_lock_);
+  thread.swap(next);
+}
+
 Result<void> Display::start()
 {
   overlays_shown_ = overlays_left_out_ = 0;
@@ -225,16 +229,16 @@ Result<void> Display::start()
       device_->events().subscribe(scanout_.output().crtc.id, *this);
   if (!loop)
     return loop.error();
-  set_loop(std::move(*loop));
+  replace(loop_, std::move(*loop));
   frames_without_output_ = 0;
   state_is_foreign_ = false;
   was_master_ = true;
   Result<std::unique_ptr<HotplugMonitor>> hotplug = HotplugMonitor::start(device_->node(), *this);
   if (!hotplug) {
-    set_loop(nullptr);
+    replace(loop_, {});
     return hotplug.error();
   }
-  set_hotplug(std::move(*hotplug));
+  replace(hotplug_, std::move(*hotplug));
   snapshots_.start();
   return {};
 }
@@ -263,10 +267,10 @@ Result<void> Display::stop()
   repaint_at_ = kNever;
   queue_.set_flushing(true);
   queue_.cancel_capture();
-  set_hotplug(nullptr);
+  replace(hotplug_, {});
   screen_.change([](Screen &screen) { screen.mode.reset(); }); // ends a wait for the driver
   snapshots_.stop();
-  set_loop(nullptr);
+  replace(loop_, {});
   // a device that is gone cannot be restored
   Result<void> restored = put_back();
   if (plug_.device_lost() || !device_->lease_holds())
@@ -333,7 +337,7 @@ Result<FramebufferCache::Import> Display::import(const FrameLayout &layout)
   return cache_.import(layout);
 }
 
-Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
+Result<Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
 {
   frame_came_ = true;
   repaint_at_ = kNever;
@@ -368,14 +372,8 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
   if (other_view)
     return show_view(frame);
   draw_overlay(frame);
-  switch (queue_.submit(frame, overflow)) {
-  case FlipQueue::Outcome::Queued:
-    return Shown::Yes;
-  case FlipQueue::Outcome::Flushing:
-    return Shown::Flushing;
-  case FlipQueue::Outcome::Failed:
-    break;
-  }
+  if (const Shown shown = queue_.submit(frame, overflow); shown != Shown::Failed)
+    return shown;
   if (end_stall()) { // a frame that waited for its commit has gone with the failure
     return frame.framebuffer ? show_with_optional_rotation(frame) : Result<Shown>(drop());
   }
@@ -587,7 +585,7 @@ unsigned row_changes(const FramebufferRows &before, const FramebufferRows &now)
 // both in the mode set, without a limit. This is the one place where the streaming thread sleeps on
 // a fence; a flush or a stop ends the wait. Returns what became of the frame, or nothing: it can be
 // shown.
-std::optional<Display::Shown> Display::wait_before_mode_set(Frame &frame)
+std::optional<Shown> Display::wait_before_mode_set(Frame &frame)
 {
   (void)end_stall();
   if (scanout_.is_set() && !queue_.drain(kDrainTimeout_ns) && !end_stall()) {
@@ -600,20 +598,13 @@ std::optional<Display::Shown> Display::wait_before_mode_set(Frame &frame)
   if (!frame.acquire_fence)
     return {};
   queue_.set_fence_rules(fence_rules_);
-  switch (queue_.await_fence(frame)) {
-  case FlipQueue::Awaited::Signalled:
+  const Shown awaited = queue_.await_fence(frame);
+  if (awaited == Shown::Yes)
     return {};
-  case FlipQueue::Awaited::Lost:
-    return Shown::Dropped;
-  case FlipQueue::Awaited::Flushing:
-    return Shown::Flushing;
-  case FlipQueue::Awaited::Failed:
-    break;
-  }
-  return end_stall() ? Shown::Dropped : Shown::Failed;
+  return awaited == Shown::Failed && end_stall() ? Shown::Dropped : awaited;
 }
 
-Result<Display::Shown> Display::show_first(Frame &frame)
+Result<Shown> Display::show_first(Frame &frame)
 {
   if (const std::optional<Shown> ended = wait_before_mode_set(frame))
     return *ended;
@@ -712,7 +703,7 @@ Result<std::vector<ModeTry>> Display::choose_modes(const Picture &picture)
 }
 
 // A turn that the view only wishes for is left out, with one warning, where the display refuses it.
-Result<Display::Shown> Display::show_with_optional_rotation(Frame &frame)
+Result<Shown> Display::show_with_optional_rotation(Frame &frame)
 {
   Result<Shown> shown = show_first(frame);
   if (!shown && shown.error().code == ErrorCode::Unsupported && scanout_.drop_optional_rotation()) {
@@ -730,7 +721,7 @@ Result<Display::Shown> Display::show_with_optional_rotation(Frame &frame)
 }
 
 // If the hardware rejects the new view, the sink warns and keeps the old one.
-Result<Display::Shown> Display::show_view(Frame &frame)
+Result<Shown> Display::show_view(Frame &frame)
 {
   require_first_frame();
   Result<Shown> shown = show_first(frame);
@@ -806,20 +797,6 @@ void Display::wake_hotplug()
   const std::lock_guard guard(loop_lock_);
   if (hotplug_)
     hotplug_->wake();
-}
-
-// The old subscription ends without the lock: it waits for handlers that may wake the loop.
-void Display::set_loop(std::unique_ptr<EventHub::Subscription> loop)
-{
-  const std::lock_guard guard(loop_lock_);
-  loop_.swap(loop);
-}
-
-// Likewise the old monitor, which waits for its thread.
-void Display::set_hotplug(std::unique_ptr<HotplugMonitor> hotplug)
-{
-  const std::lock_guard guard(loop_lock_);
-  hotplug_.swap(hotplug);
 }
 
 bool Display::on_event_thread() const
@@ -1193,7 +1170,7 @@ void Display::blank()
 
 // Drops the frame, because another process is master. Each later frame is tried with a mode set,
 // until this process is master again.
-Display::Shown Display::drop_without_master(const Error &error)
+Shown Display::drop_without_master(const Error &error)
 {
   queue_.forgive();
   require_first_frame();

@@ -150,13 +150,6 @@ public:
   void set_fence_rules(const FenceRules &rules) { fence_rules_ = rules; }
   // `layout` must have passed check_layout().
   Result<FramebufferCache::Import> import(const FrameLayout &layout);
-  enum class Shown {
-    Yes,     // the frame goes to the screen, unless a newer one replaces it before its commit
-    Dropped, // left out: nothing is connected, another program is master, or the frame's acquire
-             // fence was lost; the stream goes on
-    Flushing,
-    Failed,
-  };
   // Whether a plane over the picture shows the overlays of frames. Any thread; FormatsChanged is
   // reported where the answer changes. A frame with an overlay is shown without it where it is
   // false.
@@ -242,8 +235,8 @@ private:
   // what the event thread reports
   void wake_loop();
   void wake_hotplug();
-  void set_loop(std::unique_ptr<EventHub::Subscription> loop);
-  void set_hotplug(std::unique_ptr<HotplugMonitor> hotplug);
+  template <typename Thread>
+  void replace(std::unique_ptr<Thread> &thread, std::unique_ptr<Thread> next);
   // overlays
   void draw_overlay(Frame &frame);
   void count_overlay(const Frame &frame);
