@@ -416,14 +416,14 @@ GstFlowReturn KmsSink::show(kms::Display &display, GstBuffer *buffer, kms::Frame
 
 // A GstVideoCropMeta may show less than the caps say, as GStreamer's own sinks take it: the display
 // is set up as for caps of that size.
-Result<void> KmsSink::follow_crop(kms::Display &display, GstBuffer *buffer)
+Result<kms::Frame> KmsSink::make_frame(kms::Display &display, GstBuffer *buffer)
 {
   const Result<GstVideoRectangle> part = frames_.shown_part(buffer);
   if (!part)
     return part.error();
   const GstVideoInfo &shown = frames_.video_info();
   if (part->w == GST_VIDEO_INFO_WIDTH(&shown) && part->h == GST_VIDEO_INFO_HEIGHT(&shown))
-    return {};
+    return frames_.make(display, buffer);
   const auto current =
       GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(element_)));
   const auto caps = GstPtr<GstCaps>::adopt(gst_caps_copy(current.get()));
@@ -433,7 +433,7 @@ Result<void> KmsSink::follow_crop(kms::Display &display, GstBuffer *buffer)
   if (!stream)
     return stream.error();
   frames_.show_parts(*stream);
-  return {};
+  return frames_.make(display, buffer);
 }
 
 GstFlowReturn KmsSink::show_frame(GstBuffer *buffer)
@@ -464,9 +464,7 @@ GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
   stats_.frames++;
   if (negotiation_.refuses())
     return negotiation_.drop();
-  const Result<void> followed = follow_crop(**display, buffer);
-  Result<kms::Frame> frame =
-      followed ? frames_.make(**display, buffer) : Result<kms::Frame>(followed.error());
+  Result<kms::Frame> frame = make_frame(**display, buffer);
   if (!frame && frame.error().code == ErrorCode::Unsupported)
     return negotiation_.refuse(**display, frame.error());
   if (!frame)
@@ -552,9 +550,7 @@ void KmsSink::show_last(kms::Display &display)
   }
   if (negotiation_.refuses())
     return;
-  const Result<void> followed = follow_crop(display, buffer.get());
-  Result<kms::Frame> frame =
-      followed ? frames_.make(display, buffer.get()) : Result<kms::Frame>(followed.error());
+  Result<kms::Frame> frame = make_frame(display, buffer.get());
   const Result<kms::Shown> shown = frame ? display.show(*frame, kms::FlipQueue::Overflow::Replace)
                                          : Result<kms::Shown>(frame.error());
   if (!shown)

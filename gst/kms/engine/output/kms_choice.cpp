@@ -40,22 +40,19 @@ void keep_own_planes(Output &output, const OutputRequest &request)
         return plane.type == PlaneType::Primary && std::has_single_bit(plane.possible_crtcs);
       });
   const auto leave = [&](const Plane &plane) {
-    const std::uint64_t user = plane.user();
-    if (std::has_single_bit(plane.possible_crtcs) || user == output.crtc.id ||
-        plane.id == request.plane_id)
+    if (plane.id == request.plane_id)
       return false;
-    if (user != 0)
+    // beside the plane that the user named, a sink with mode=current may have one that is unused
+    if (request.plane_id != 0 && plane.type == PlaneType::Overlay && plane.user() == 0)
+      return true;
+    if (std::has_single_bit(plane.possible_crtcs) || plane.user() == output.crtc.id)
+      return false;
+    if (plane.user() != 0)
       return true;
     if (plane.type == PlaneType::Primary)
       return std::exchange(has_primary, true);
     return request.plane_id != 0;
   };
-  // Beside the plane that the user named, a sink with mode=current may have a plane that is unused.
-  const auto leave_to_joiners = [&](const Plane &plane) {
-    return request.plane_id != 0 && plane.id != request.plane_id &&
-           plane.type == PlaneType::Overlay && plane.user() == 0;
-  };
-  std::erase_if(output.crtc_planes, leave_to_joiners);
   std::erase_if(output.crtc_planes, leave);
   std::erase_if(output.planes, [&](const Plane &plane) {
     return std::none_of(output.crtc_planes.begin(), output.crtc_planes.end(),
