@@ -43,7 +43,7 @@ int DumbBuffer::make(std::uint32_t fourcc, std::uint32_t width, std::uint32_t he
   layout.height = height;
   layout.n_planes = 1;
   layout.planes[0].stride_bytes = stride_bytes_;
-  return framebuffer_.add(*device_, layout, {handle_});
+  return add_framebuffer(*device_, layout, {handle_}, framebuffer_);
 }
 
 Result<std::unique_ptr<DumbBuffer>> DumbBuffer::create(const std::shared_ptr<Device> &device,
@@ -175,8 +175,9 @@ std::optional<FramebufferId> ScratchBuffer::framebuffer(Format format) const
   std::array<std::uint32_t, kMaxPlanes> handles{};
   std::fill_n(handles.begin(), layout->n_planes, memory_.handle_);
   FramebufferId made;
-  return made.add(*memory_.device_, *layout, handles) == 0 ? std::optional(std::move(made))
-                                                           : std::nullopt;
+  return add_framebuffer(*memory_.device_, *layout, handles, made) == 0
+             ? std::optional(std::move(made))
+             : std::nullopt;
 }
 
 } // namespace gstdrm::kms

@@ -32,8 +32,11 @@ public:
   [[nodiscard]] std::uint32_t framebuffer_id() const noexcept { return framebuffer_.get(); }
   [[nodiscard]] std::uint32_t width() const noexcept { return width_; }
   [[nodiscard]] std::uint32_t height() const noexcept { return height_; }
-  // FramebufferId::leave_on_screen(). The kernel's framebuffer keeps the memory.
-  bool leave_on_screen(bool file_stays) { return framebuffer_.leave_on_screen(file_stays); }
+  // The kernel's framebuffer keeps the memory.
+  bool leave_on_screen(bool file_stays)
+  {
+    return kms::leave_on_screen(*device_, framebuffer_, file_stays);
+  }
   // Reads the picture: rows without padding, 4 bytes per pixel.
   [[nodiscard]] Result<std::vector<std::uint8_t>> read() const;
 

@@ -22,14 +22,8 @@ constexpr unsigned long kIoctlCloseFramebuffer = DRM_IOWR(0xD0, CloseFramebuffer
 
 } // namespace
 
-FramebufferId::~FramebufferId()
-{
-  if (id_)
-    drmModeRmFB(drm_fd_, id_);
-}
-
-int FramebufferId::add(Device &device, const FrameLayout &layout,
-                       const std::array<std::uint32_t, kMaxPlanes> &handles)
+int add_framebuffer(Device &device, const FrameLayout &layout,
+                    const std::array<std::uint32_t, kMaxPlanes> &handles, FramebufferId &made)
 {
   std::array<std::uint32_t, kMaxPlanes> strides{}, offsets{};
   std::array<std::uint64_t, kMaxPlanes> modifiers{};
@@ -40,24 +34,25 @@ int FramebufferId::add(Device &device, const FrameLayout &layout,
     modifiers[i] = layout.format.modifier;
   }
   const bool with_modifiers = device.takes_modifiers() && layout.format.modifier != kModImplicit;
-  drm_fd_ = device.memory_fd();
+  std::uint32_t id = 0;
   const int ret = drmModeAddFB2WithModifiers(
-      drm_fd_, layout.width, layout.height, layout.format.fourcc, handles.data(), strides.data(),
-      offsets.data(), with_modifiers ? modifiers.data() : nullptr, &id_,
+      device.memory_fd(), layout.width, layout.height, layout.format.fourcc, handles.data(),
+      strides.data(), offsets.data(), with_modifiers ? modifiers.data() : nullptr, &id,
       with_modifiers ? DRM_MODE_FB_MODIFIERS : 0);
-  if (ret == 0)
-    device.framebuffers().made(id_);
-  else
-    id_ = 0;
-  return ret;
+  if (ret != 0)
+    return ret;
+  device.framebuffers().made(id);
+  made = FramebufferId(device.memory_fd(), id);
+  return 0;
 }
 
-bool FramebufferId::leave_on_screen(bool file_stays)
+bool leave_on_screen(const Device &device, FramebufferId &framebuffer, bool file_stays)
 {
-  CloseFramebuffer request{id_, 0};
-  if (id_ && drmIoctl(drm_fd_, kIoctlCloseFramebuffer, &request) != 0 && !file_stays)
+  CloseFramebuffer request{framebuffer.get(), 0};
+  if (framebuffer.get() != 0 &&
+      drmIoctl(device.memory_fd(), kIoctlCloseFramebuffer, &request) != 0 && !file_stays)
     return false;
-  id_ = 0;
+  framebuffer.release();
   return true;
 }
 
@@ -81,7 +76,7 @@ Result<void> Framebuffer::add(const FrameLayout &layout)
     rows_.strides_bytes[i] = plane.stride_bytes;
     rows_.offsets_bytes[i] = static_cast<std::uint32_t>(plane.offset_bytes);
   }
-  const int ret = id_.add(*device_, layout, handles);
+  const int ret = add_framebuffer(*device_, layout, handles, id_);
   if (ret == 0)
     return {};
   std::string planes;

@@ -24,40 +24,18 @@
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "kms_device.hpp"
+#include "kms_objects.hpp"
 
 namespace gstdrm::kms {
 
-// A framebuffer of the kernel's, which goes with this (RMFB).
-class FramebufferId {
-public:
-  FramebufferId() noexcept = default;
-  FramebufferId(FramebufferId &&other) noexcept
-      : drm_fd_(other.drm_fd_), id_(std::exchange(other.id_, 0))
-  {
-  }
-  FramebufferId &operator=(FramebufferId &&other) noexcept
-  {
-    std::swap(drm_fd_, other.drm_fd_);
-    std::swap(id_, other.id_);
-    return *this;
-  }
-  FramebufferId(const FramebufferId &) = delete;
-  FramebufferId &operator=(const FramebufferId &) = delete;
-  ~FramebufferId();
+using FramebufferId = OwnedId<drmModeRmFB>;
 
-  // ADDFB2 of the GEM handles, one per plane of the layout. 0 or a negative errno. The device
-  // outlives the framebuffer.
-  int add(Device &device, const FrameLayout &layout,
-          const std::array<std::uint32_t, kMaxPlanes> &handles);
-  // Lets the kernel's framebuffer go without taking it off the screen; there is none from then on.
-  // `file_stays`: its open file is kept. false: neither can be.
-  bool leave_on_screen(bool file_stays);
-  [[nodiscard]] std::uint32_t get() const noexcept { return id_; } // 0: there is none
-
-private:
-  int drm_fd_ = -1; // borrowed
-  std::uint32_t id_ = 0;
-};
+// ADDFB2 of the GEM handles, one per plane of the layout. 0 or a negative errno.
+int add_framebuffer(Device &device, const FrameLayout &layout,
+                    const std::array<std::uint32_t, kMaxPlanes> &handles, FramebufferId &made);
+// Lets the kernel's framebuffer go without taking it off the screen; there is none from then on.
+// `file_stays`: its open file is kept. false: neither can be.
+bool leave_on_screen(const Device &device, FramebufferId &framebuffer, bool file_stays);
 
 // Where the rows of a framebuffer's planes begin. Some drivers change these in a mode set alone.
 struct FramebufferRows {
@@ -78,8 +56,7 @@ public:
   Framebuffer &operator=(const Framebuffer &) = delete;
   ~Framebuffer();
 
-  // FramebufferId::leave_on_screen()
-  bool leave_on_screen(bool file_stays) { return id_.leave_on_screen(file_stays); }
+  bool leave_on_screen(bool file_stays) { return kms::leave_on_screen(*device_, id_, file_stays); }
 
   [[nodiscard]] std::uint32_t id() const noexcept { return id_.get(); }
   [[nodiscard]] std::uint32_t width() const noexcept { return width_; }

@@ -169,10 +169,10 @@ int SavedState::restore_old(const Device &device, std::uint32_t flags) const
   for (const Value &value : values_) {
     std::uint64_t number = value.value;
     if (!value.blob.empty()) {
-      auto blob = PropertyBlob::create(device.fd(), value.blob.data(), value.blob.size());
+      auto blob = make_blob(device.fd(), value.blob.data(), value.blob.size());
       if (!blob)
         return -blob.error().sys_errno;
-      number = blob->id();
+      number = blob->get();
       blobs.push_back(std::move(*blob));
     }
     request.set(value.object_id, value.property_id, value.name.c_str(), number);

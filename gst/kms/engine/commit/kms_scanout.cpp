@@ -43,15 +43,15 @@ Result<void> Scanout::prepare(const Picture &picture, const drmModeModeInfo &mod
   if (picture.hdr && picture.hdr != blob_hdr_ &&
       property_id(output_.connector.properties, "HDR_OUTPUT_METADATA")) {
     const hdr_output_metadata metadata = to_blob(*picture.hdr);
-    Result<PropertyBlob> blob = PropertyBlob::create(device_->fd(), &metadata, sizeof(metadata));
+    Result<PropertyBlob> blob = make_blob(device_->fd(), &metadata, sizeof(metadata));
     if (!blob)
       return blob.error();
     hdr_blob_ = std::move(*blob);
     blob_hdr_ = picture.hdr;
   }
-  if (mode_blob_.id() && same_mode(mode, blob_mode_))
+  if (mode_blob_.get() && same_mode(mode, blob_mode_))
     return {};
-  Result<PropertyBlob> blob = PropertyBlob::create(device_->fd(), &mode, sizeof(mode));
+  Result<PropertyBlob> blob = make_blob(device_->fd(), &mode, sizeof(mode));
   if (!blob)
     return blob.error();
   mode_blob_ = std::move(*blob);
@@ -63,9 +63,9 @@ int Scanout::commit(const Plan &plan, std::uint32_t framebuffer_id, std::uint32_
                     std::uint64_t serial, const OverlayRaster *overlay,
                     std::int32_t *out_fence) const
 {
-  const PlanObjects objects{mode_blob_.id(), hdr_blob_.id(),
-                            framebuffer_id,  background_ ? background_->framebuffer_id() : 0,
-                            overlay,         writeback_attached_};
+  const PlanObjects objects{mode_blob_.get(), hdr_blob_.get(),
+                            framebuffer_id,   background_ ? background_->framebuffer_id() : 0,
+                            overlay,          writeback_attached_};
   const bool with_mode_set = (flags & DRM_MODE_ATOMIC_ALLOW_MODESET) != 0;
   Request request = plan_commit(output_, plan, shown(), objects, with_mode_set);
   if (out_fence)
@@ -273,7 +273,6 @@ void Scanout::set_output(Output output)
   if (saved_)
     saved_->suit(output_);
   panel_rotation_ = panel_rotation(output_);
-  set_view(wanted_view_);
   overlay_errno_ = 0;
 }
 
@@ -424,11 +423,11 @@ std::optional<Format> scratch_format(const FormatSet &formats)
 Result<std::vector<ModeTry>> Scanout::check(const Picture &picture) const
 {
   Picture on_screen = picture;
-  if (view_.is_turned())
+  if (panel_view().is_turned())
     std::swap(on_screen.width, on_screen.height), std::swap(on_screen.par_n, on_screen.par_d);
   const std::optional<drmModeModeInfo> fixed = fixed_mode();
   const bool may_be_larger =
-      scales_down_ || (names_mode(output_.mode_request) && may_crop(view_.fit));
+      scales_down_ || (names_mode(output_.mode_request) && may_crop(panel_view().fit));
   return modes_for(output_, on_screen, may_be_larger, device_->name(),
                    fixed ? fixed : mode_on_screen(), fixed.has_value());
 }
@@ -456,7 +455,7 @@ std::optional<drmModeModeInfo> Scanout::mode_on_screen() const
 {
   const bool matches = output_.mode_request.kind == ModeRequest::Kind::Match;
   if (names_mode(output_.mode_request) || output_.mode_changes == ModeChanges::Always ||
-      (matches && view_.fit == Fit::None))
+      (matches && panel_view().fit == Fit::None))
     return {};
   if (plan_)
     return plan_->mode;
@@ -505,7 +504,7 @@ std::string Scanout::why_not_shown(const Plane &plane, Format format,
                                   [&plane](const Plane &p) { return p.id == plane.id; });
   const auto tried = attempts.find(plane.id);
   const std::uint64_t user = plane.user();
-  if (const std::string reason = why_unfit(view_, plane, format); chosen && !reason.empty())
+  if (const std::string reason = why_unfit(panel_view(), plane, format); chosen && !reason.empty())
     return reason + ".";
   if (tried != attempts.end() && tried->second.scaled && tried->second.unscaled)
     return "scaled: " + errno_text(tried->second.scaled) +
@@ -525,7 +524,7 @@ std::string Scanout::why_not_shown(const Plane &plane, Format format,
 // What to try in place of a picture that no plane shows. `tried`: some plane fits the view.
 std::string Scanout::advice(const drmModeModeInfo &mode, Format format, bool tried) const
 {
-  View unturned = view_;
+  View unturned = panel_view();
   unturned.rotation = DRM_MODE_ROTATE_0;
   if (!tried && std::any_of(output_.planes.begin(), output_.planes.end(), [&](const Plane &plane) {
         return why_unfit(unturned, plane, format).empty();
@@ -533,7 +532,7 @@ std::string Scanout::advice(const drmModeModeInfo &mode, Format format, bool tri
     return " Turn the picture before the sink, for instance with videoflip, and leave rotation "
            "out.";
   if (!covers_only_)
-    return view_.rotation == DRM_MODE_ROTATE_0
+    return panel_view().rotation == DRM_MODE_ROTATE_0
                ? " Try another size or format, or another plane with plane-id."
                : " Turn the picture before the sink, for instance with videoflip, and leave "
                  "rotation out.";
@@ -546,10 +545,11 @@ std::string Scanout::advice(const drmModeModeInfo &mode, Format format, bool tri
 int Scanout::show_in_mode(const Picture &picture, const ModeTry &mode, Commit &next,
                           Patience patience, std::map<std::uint32_t, Attempts> &attempts)
 {
-  const auto [width, height] = view_.is_turned() ? std::pair(picture.height, picture.width)
-                                                 : std::pair(picture.width, picture.height);
+  const auto [width, height] = panel_view().is_turned() ? std::pair(picture.height, picture.width)
+                                                        : std::pair(picture.width, picture.height);
   const bool fits = width <= mode.mode.hdisplay && height <= mode.mode.vdisplay;
-  const std::vector<Plan> plans = candidate_plans(output_, view_, picture, mode.mode, shown());
+  const std::vector<Plan> plans =
+      candidate_plans(output_, panel_view(), picture, mode.mode, shown());
   int ret = -EINVAL;
   int scaling_refused = 0;
   for (const Plan &plan : plans) {
@@ -721,7 +721,7 @@ int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
       plan_->width == picture.width && plan_->height == picture.height)
     return test(*plan_, framebuffer_id);
   int ret = -EINVAL;
-  for (const Plan &plan : candidate_plans(output_, view_, picture, mode, shown())) {
+  for (const Plan &plan : candidate_plans(output_, panel_view(), picture, mode, shown())) {
     if (plan_ && plan.plane != plan_->plane)
       continue;
     // the black plane stands for one in any layout
@@ -785,8 +785,8 @@ bool Scanout::can_overlay() const
   return std::any_of(output_.planes.begin(), output_.planes.end(), [this](const Plane &plane) {
     Plan plan; // of a picture that need not be turned, on that plane
     plan.plane = &plane;
-    plan.rectangle.zpos = view_.zpos;
-    plan.rectangle.rotation = view_.rotation;
+    plan.rectangle.zpos = panel_view().zpos;
+    plan.rectangle.rotation = panel_view().rotation;
     return plane.type == PlaneType::Primary && !overlay_slots(output_, plan).empty();
   });
 }

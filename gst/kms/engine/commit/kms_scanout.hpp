@@ -42,27 +42,21 @@ class Scanout : public FlipTarget {
 public:
   Scanout(std::shared_ptr<Device> device, Output output)
       : device_(std::move(device)), output_(std::move(output)), rasters_(device_),
-        view_(on_panel({}, panel_rotation(output_))), panel_rotation_(panel_rotation(output_)),
+        panel_rotation_(panel_rotation(output_)),
         flips_by_fence_(kms::flips_by_fence(*device_, output_))
   {
   }
 
   // Sets the view that the next show_first() uses. The picture on screen does not change until
   // then.
-  void set_view(const View &view)
-  {
-    wanted_view_ = view;
-    view_ = on_panel(view, panel_rotation_);
-  }
-  [[nodiscard]] const View &view() const noexcept { return wanted_view_; }
+  void set_view(const View &view) { view_ = view; }
+  [[nodiscard]] const View &view() const noexcept { return view_; }
   // Leaves out the rotation of a view that only wishes for it. Returns false if there is none.
   bool drop_optional_rotation()
   {
-    if (!wanted_view_.rotation_is_optional || wanted_view_.rotation == DRM_MODE_ROTATE_0)
+    if (!view_.rotation_is_optional || view_.rotation == DRM_MODE_ROTATE_0)
       return false;
-    View view = wanted_view_;
-    view.rotation = DRM_MODE_ROTATE_0;
-    set_view(view);
+    view_.rotation = DRM_MODE_ROTATE_0;
     return true;
   }
   // Returns the modes to try for the picture, best first. Error: no candidate plane has the format,
@@ -180,6 +174,8 @@ private:
                const std::map<std::uint32_t, Attempts> &attempts) const;
   [[nodiscard]] std::string why_not_shown(const Plane &plane, Format format,
                                           const std::map<std::uint32_t, Attempts> &attempts) const;
+  // On the panel, which may be mounted rotated.
+  [[nodiscard]] View panel_view() const { return on_panel(view_, panel_rotation_); }
   [[nodiscard]] const Plan *shown() const noexcept { return plan_ ? &*plan_ : nullptr; }
   [[nodiscard]] std::optional<drmModeModeInfo> fixed_mode() const;
   [[nodiscard]] std::optional<drmModeModeInfo> mode_on_screen() const;
@@ -228,8 +224,7 @@ private:
   bool overlay_resizes_ = false; // and in another size, while it was on
   std::atomic<int> overlay_errno_{0};
   std::atomic<std::uint64_t> overlay_refusals_{0};
-  View wanted_view_;
-  View view_;                                 // the same on the panel, which may be mounted rotated
+  View view_;
   std::atomic<std::uint32_t> panel_rotation_; // DRM_MODE_ROTATE_*, of output_
   bool scales_down_ = false;
   bool covers_only_ = false;
