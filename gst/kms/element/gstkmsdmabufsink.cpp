@@ -61,12 +61,13 @@ static void set_window_handle(GstVideoOverlay *overlay, guintptr) noexcept
 // The interface's function has checked the sizes: both above 0, or both -1 for the whole screen.
 static void set_render_rectangle(GstVideoOverlay *overlay, gint x, gint y, gint width, gint height)
 {
-  GST_KMS_DMABUF_SINK(overlay)->sink->display().change_view([=](gstdrm::kms::View &view) {
+  GST_KMS_DMABUF_SINK(overlay)->sink->display().change([=](gstdrm::SinkSettings &settings) {
+    std::optional<gstdrm::kms::Rectangle> &area = settings.view.area;
     if (width > 0 && height > 0)
-      view.area = gstdrm::kms::Rectangle{x, y, static_cast<std::uint32_t>(width),
-                                         static_cast<std::uint32_t>(height)};
+      area = gstdrm::kms::Rectangle{x, y, static_cast<std::uint32_t>(width),
+                                    static_cast<std::uint32_t>(height)};
     else
-      view.area.reset();
+      area.reset();
   });
 }
 
@@ -167,7 +168,8 @@ static void take_orientation(GstBaseSink *sink, GstEvent *event)
   gst_event_parse_tag(event, &tags);
   GstVideoOrientationMethod method = GST_VIDEO_ORIENTATION_IDENTITY;
   if (gst_video_orientation_from_tag(tags, &method))
-    sink_of(sink).display().set_tag_direction(method);
+    sink_of(sink).display().change(
+        [method](gstdrm::SinkSettings &settings) { settings.tag_direction = method; });
 }
 
 static gboolean gst_kms_dmabuf_sink_event(GstBaseSink *sink, GstEvent *event)

@@ -100,7 +100,8 @@ bool KmsSink::start()
 {
   stats_.reset();
   negotiation_.restart();
-  display_.set_tag_direction(GST_VIDEO_ORIENTATION_IDENTITY);
+  display_.change(
+      [](SinkSettings &settings) { settings.tag_direction = GST_VIDEO_ORIENTATION_IDENTITY; });
   reports_.restart();
   frames_.restart();
   prerolled_ = nullptr;
@@ -217,7 +218,9 @@ bool KmsSink::set_caps(GstCaps *caps)
 
 void KmsSink::begin_stream()
 {
-  display_.set_tag_direction(GST_VIDEO_ORIENTATION_IDENTITY); // its own tag, if any, follows
+  display_.change([](SinkSettings &settings) {
+    settings.tag_direction = GST_VIDEO_ORIENTATION_IDENTITY;
+  }); // its own tag, if any, follows
   if (fences_.set_release_fences(false))
     request_choice(); // the same producer asks again, and says again that it waits
 }
@@ -383,7 +386,7 @@ GstFlowReturn KmsSink::show(kms::Display &display, GstBuffer *buffer, kms::Frame
                             kms::FlipQueue::Overflow overflow)
 {
   while (true) {
-    const Result<kms::Display::Shown> shown = display.show(frame, overflow);
+    const Result<kms::Shown> shown = display.show(frame, overflow);
     if (!shown && shown.error().code == ErrorCode::Unsupported && frames_.shift_instead_of(frame)) {
       GST_INFO_OBJECT(element_, "no part of a frame: %s", shown.error().message.c_str());
       Result<kms::Frame> shifted = frames_.make(display, buffer);
@@ -399,9 +402,9 @@ GstFlowReturn KmsSink::show(kms::Display &display, GstBuffer *buffer, kms::Frame
       return negotiation_.refuse(display, shown.error());
     if (!shown)
       return fail(shown.error());
-    if (*shown == kms::Display::Shown::Yes || *shown == kms::Display::Shown::Dropped)
+    if (*shown == kms::Shown::Yes || *shown == kms::Shown::Dropped)
       return GST_FLOW_OK;
-    if (*shown == kms::Display::Shown::Failed) {
+    if (*shown == kms::Shown::Failed) {
       if (const std::optional<Error> failure = display.failure())
         reports_.post_failure(*failure);
       return GST_FLOW_ERROR;
@@ -413,14 +416,14 @@ GstFlowReturn KmsSink::show(kms::Display &display, GstBuffer *buffer, kms::Frame
 
 // A GstVideoCropMeta may show less than the caps say, as GStreamer's own sinks take it: the display
 // is set up as for caps of that size.
-Result<void> KmsSink::follow_crop(kms::Display &display, GstBuffer *buffer)
+Result<kms::Frame> KmsSink::make_frame(kms::Display &display, GstBuffer *buffer)
 {
   const Result<GstVideoRectangle> part = frames_.shown_part(buffer);
   if (!part)
     return part.error();
   const GstVideoInfo &shown = frames_.video_info();
   if (part->w == GST_VIDEO_INFO_WIDTH(&shown) && part->h == GST_VIDEO_INFO_HEIGHT(&shown))
-    return {};
+    return frames_.make(display, buffer);
   const auto current =
       GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(element_)));
   const auto caps = GstPtr<GstCaps>::adopt(gst_caps_copy(current.get()));
@@ -430,7 +433,7 @@ Result<void> KmsSink::follow_crop(kms::Display &display, GstBuffer *buffer)
   if (!stream)
     return stream.error();
   frames_.show_parts(*stream);
-  return {};
+  return frames_.make(display, buffer);
 }
 
 GstFlowReturn KmsSink::show_frame(GstBuffer *buffer)
@@ -461,9 +464,7 @@ GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
   stats_.frames++;
   if (negotiation_.refuses())
     return negotiation_.drop();
-  const Result<void> followed = follow_crop(**display, buffer);
-  Result<kms::Frame> frame =
-      followed ? frames_.make(**display, buffer) : Result<kms::Frame>(followed.error());
+  Result<kms::Frame> frame = make_frame(**display, buffer);
   if (!frame && frame.error().code == ErrorCode::Unsupported)
     return negotiation_.refuse(**display, frame.error());
   if (!frame)
@@ -549,12 +550,9 @@ void KmsSink::show_last(kms::Display &display)
   }
   if (negotiation_.refuses())
     return;
-  const Result<void> followed = follow_crop(display, buffer.get());
-  Result<kms::Frame> frame =
-      followed ? frames_.make(display, buffer.get()) : Result<kms::Frame>(followed.error());
-  const Result<kms::Display::Shown> shown =
-      frame ? display.show(*frame, kms::FlipQueue::Overflow::Replace)
-            : Result<kms::Display::Shown>(frame.error());
+  Result<kms::Frame> frame = make_frame(display, buffer.get());
+  const Result<kms::Shown> shown = frame ? display.show(*frame, kms::FlipQueue::Overflow::Replace)
+                                         : Result<kms::Shown>(frame.error());
   if (!shown)
     GST_WARNING_OBJECT(element_, "not repeated: %s", shown.error().message.c_str());
   if (!gst_base_sink_is_last_sample_enabled(GST_BASE_SINK(element_)))
@@ -591,13 +589,12 @@ void KmsSink::give_back()
     Result<GstPtr<GstBuffer>> copied = frames_.keep(*display, shown);
     Result<kms::Frame> frame =
         copied ? frames_.make(*display, copied->get()) : Result<kms::Frame>(copied.error());
-    const Result<kms::Display::Shown> kept =
-        frame ? display->show(*frame, kms::FlipQueue::Overflow::Wait)
-              : Result<kms::Display::Shown>(frame.error());
-    if (kept && *kept == kms::Display::Shown::Yes) {
+    const Result<kms::Shown> kept = frame ? display->show(*frame, kms::FlipQueue::Overflow::Wait)
+                                          : Result<kms::Shown>(frame.error());
+    if (kept && *kept == kms::Shown::Yes) {
       kept_ = std::move(*copied);
       display->drain(kDrainTimeout_ns);
-    } else if (kept && *kept == kms::Display::Shown::Flushing) {
+    } else if (kept && *kept == kms::Shown::Flushing) {
       return; // likewise
     } else {
       GST_INFO_OBJECT(element_, "dark until the next frame: %s",

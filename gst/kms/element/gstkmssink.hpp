@@ -21,7 +21,6 @@
 
 #include "gstkmssinkbalance.hpp"
 #include "gstkmssinkdisplay.hpp"
-#include "gstkmssinkfences.hpp"
 #include "gstkmssinkframes.hpp"
 #include "gstkmssinknegotiation.hpp"
 #include "gstkmssinkreports.hpp"
@@ -158,7 +157,7 @@ private:
     GstClockTime running = 0;
   };
   [[nodiscard]] std::optional<DueTime> due_time(GstBuffer *buffer) const;
-  Result<void> follow_crop(kms::Display &display, GstBuffer *buffer);
+  Result<kms::Frame> make_frame(kms::Display &display, GstBuffer *buffer);
   GstFlowReturn show(kms::Display &display, GstBuffer *buffer, kms::Frame &frame,
                      kms::FlipQueue::Overflow overflow);
   GstFlowReturn fail(const Error &error);

@@ -71,7 +71,7 @@ bool SinkBalance::set(std::string_view label, gint value)
   const std::optional<std::size_t> kind = kind_of(label);
   if (!kind)
     return false;
-  display_.change_view([=](kms::View &view) { view.balance[*kind] = value; });
+  display_.change([=](SinkSettings &settings) { settings.view.balance[*kind] = value; });
   return true;
 }
 

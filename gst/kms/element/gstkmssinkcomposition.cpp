@@ -10,31 +10,20 @@ namespace gstdrm {
 
 namespace {
 
-// Pixels of a rectangle, mapped for as long as an overlay has them.
-class MappedPixels {
-public:
-  // `buffer` has a GstVideoMeta.
-  explicit MappedPixels(GstBuffer *buffer) : buffer_(GstPtr<GstBuffer>::share(buffer))
-  {
-    GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
-    GstVideoInfo info;
-    mapped_ = meta && gst_video_info_set_format(&info, meta->format, meta->width, meta->height) &&
-              gst_video_frame_map(&frame_, &info, buffer, GST_MAP_READ);
-  }
-  MappedPixels(const MappedPixels &) = delete;
-  MappedPixels &operator=(const MappedPixels &) = delete;
-  ~MappedPixels()
-  {
-    if (mapped_)
-      gst_video_frame_unmap(&frame_);
-  }
-  [[nodiscard]] const GstVideoFrame *frame() const noexcept { return mapped_ ? &frame_ : nullptr; }
-
-private:
-  GstPtr<GstBuffer> buffer_;
-  GstVideoFrame frame_{};
-  bool mapped_ = false;
-};
+// The pixels of a buffer with a GstVideoMeta, mapped until the frame goes; null: they cannot be.
+std::shared_ptr<const GstVideoFrame> map_pixels(GstBuffer *buffer)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
+  GstVideoInfo info;
+  auto frame = std::make_unique<GstVideoFrame>();
+  if (!meta || !gst_video_info_set_format(&info, meta->format, meta->width, meta->height) ||
+      !gst_video_frame_map(frame.get(), &info, buffer, GST_MAP_READ))
+    return nullptr;
+  return {frame.release(), [](GstVideoFrame *mapped) { // which has the buffer
+            gst_video_frame_unmap(mapped);
+            delete mapped;
+          }};
+}
 
 kms::Rectangle place_of(GstVideoOverlayRectangle *rectangle)
 {
@@ -69,10 +58,10 @@ bool append_image(kms::Overlay &overlay, GstVideoOverlayRectangle *rectangle)
       rectangle, GST_VIDEO_OVERLAY_FORMAT_FLAG_PREMULTIPLIED_ALPHA);
   if (!pixels)
     return false;
-  const auto mapped = std::make_shared<const MappedPixels>(pixels);
-  const GstVideoFrame *frame = mapped->frame();
-  if (!frame)
+  const std::shared_ptr<const GstVideoFrame> mapped = map_pixels(pixels);
+  if (!mapped)
     return false;
+  const GstVideoFrame *frame = mapped.get();
   kms::OverlayImage image;
   image.pixels = static_cast<const std::uint8_t *>(GST_VIDEO_FRAME_PLANE_DATA(frame, 0));
   image.stride_bytes = static_cast<std::uint32_t>(GST_VIDEO_FRAME_PLANE_STRIDE(frame, 0));

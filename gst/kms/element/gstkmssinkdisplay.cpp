@@ -2,17 +2,73 @@
 #include "gstkmssinkdisplay.hpp"
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "gstkmssinkcursor.hpp"
+#include <gst/drm/element/mappable_frame.hpp>
 
 namespace gstdrm {
 
 namespace {
+
+bool has_8_bit_rgba(const GstVideoInfo &info)
+{
+  return GST_VIDEO_INFO_IS_RGB(&info) && GST_VIDEO_INFO_HAS_ALPHA(&info) &&
+         GST_VIDEO_INFO_N_PLANES(&info) == 1 && GST_VIDEO_INFO_COMP_DEPTH(&info, 0) == 8 &&
+         GST_VIDEO_INFO_COMP_DEPTH(&info, GST_VIDEO_COMP_A) == 8;
+}
+
+// Cursor planes blend colours that are multiplied by alpha already; those of video/x-raw are not.
+kms::CursorImage premultiply(const GstVideoFrame &frame)
+{
+  kms::CursorImage image;
+  image.width = static_cast<std::uint32_t>(GST_VIDEO_FRAME_WIDTH(&frame));
+  image.height = static_cast<std::uint32_t>(GST_VIDEO_FRAME_HEIGHT(&frame));
+  image.pixels.reserve(std::size_t{image.width} * image.height * 4);
+  for (std::size_t y = 0; y < image.height; y++)
+    for (std::size_t x = 0; x < image.width; x++) {
+      const auto component = [&](guint c) {
+        const auto *data = static_cast<const guint8 *>(GST_VIDEO_FRAME_COMP_DATA(&frame, c));
+        return unsigned{
+            data[y * static_cast<std::size_t>(GST_VIDEO_FRAME_COMP_STRIDE(&frame, c)) +
+                 x * static_cast<std::size_t>(GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c))]};
+      };
+      const unsigned alpha = component(GST_VIDEO_COMP_A);
+      for (const guint c : {GST_VIDEO_COMP_B, GST_VIDEO_COMP_G, GST_VIDEO_COMP_R})
+        image.pixels.push_back(static_cast<std::uint8_t>((component(c) * alpha + 127) / 255));
+      image.pixels.push_back(static_cast<std::uint8_t>(alpha));
+    }
+  return image;
+}
+
+// Nothing for nullptr: no cursor. Error: the sample is not a picture of 8-bit RGB with alpha.
+Result<std::optional<kms::CursorImage>> read_cursor_image(GstSample *sample)
+{
+  if (!sample)
+    return std::optional<kms::CursorImage>();
+  GstVideoInfo info;
+  GstCaps *caps = gst_sample_get_caps(sample);
+  GstBuffer *buffer = gst_sample_get_buffer(sample);
+  if (!caps || !buffer || !gst_video_info_from_caps(&info, caps) || !has_8_bit_rgba(info))
+    return Error{
+        ErrorCode::Caps,
+        "cursor-image needs a buffer and video/x-raw caps of 8-bit RGB with alpha, such as BGRA.",
+        0};
+  if (const Result<void> checked = check_mappable_frame(buffer, info); !checked)
+    return Error{ErrorCode::Layout,
+                 "cursor-image is no frame of its caps: " + checked.error().message + ".", 0};
+  GstVideoFrame frame;
+  if (!gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ))
+    return Error{ErrorCode::Layout, "cursor-image cannot be mapped.", 0};
+  const std::unique_ptr<GstVideoFrame, decltype(&gst_video_frame_unmap)> mapped(
+      &frame, gst_video_frame_unmap);
+  return std::optional<kms::CursorImage>(premultiply(frame));
+}
 
 Result<void> show_cursor(kms::Display &display, GstSample *sample)
 {
@@ -87,86 +143,29 @@ SinkSettings SinkDisplay::settings() const
   return settings_;
 }
 
-ZeroCopy SinkDisplay::zero_copy() const
-{
-  const std::lock_guard guard(lock_);
-  return settings_.zero_copy;
-}
-
-ImplicitModifier SinkDisplay::implicit_modifier() const
-{
-  const std::lock_guard guard(lock_);
-  return settings_.implicit_modifier;
-}
-
 void SinkDisplay::change(const std::function<void(SinkSettings &)> &change)
 {
   const std::lock_guard guard(lock_);
   change(settings_);
+  follow_settings();
 }
 
-void SinkDisplay::change_view(const std::function<void(kms::View &)> &change)
+// With the lock held. What the display has already changes nothing.
+void SinkDisplay::follow_settings()
 {
-  const std::lock_guard guard(lock_);
-  change(settings_.view);
-  if (display_)
-    display_->set_view(settings_.view);
-}
-
-void SinkDisplay::set_restore(bool restore)
-{
-  const std::lock_guard guard(lock_);
-  settings_.restore = restore;
-  if (display_)
-    display_->set_restore(restore);
-}
-
-void SinkDisplay::set_rotation(std::uint32_t rotation)
-{
-  const std::lock_guard guard(lock_);
-  settings_.direction = GST_VIDEO_ORIENTATION_CUSTOM;
-  settings_.view.rotation = rotation;
-  settings_.view.rotation_is_optional = false;
-  if (display_)
-    display_->set_view(settings_.view);
-}
-
-void SinkDisplay::set_direction(GstVideoOrientationMethod direction)
-{
-  const std::lock_guard guard(lock_);
-  settings_.direction = direction;
-  follow_direction();
-}
-
-void SinkDisplay::set_tag_direction(GstVideoOrientationMethod direction)
-{
-  const std::lock_guard guard(lock_);
-  settings_.tag_direction = direction;
-  if (settings_.direction == GST_VIDEO_ORIENTATION_AUTO)
-    follow_direction();
-}
-
-// With the lock held.
-void SinkDisplay::follow_direction()
-{
-  const GstVideoOrientationMethod direction = settings_.direction == GST_VIDEO_ORIENTATION_AUTO
-                                                  ? settings_.tag_direction
-                                                  : settings_.direction;
-  if (direction == GST_VIDEO_ORIENTATION_CUSTOM)
+  kms::View &view = settings_.view;
+  const bool by_tag = settings_.direction == GST_VIDEO_ORIENTATION_AUTO;
+  const GstVideoOrientationMethod direction =
+      by_tag ? settings_.tag_direction : settings_.direction;
+  if (direction != GST_VIDEO_ORIENTATION_CUSTOM) {
+    view.rotation = rotation_of(direction);
+    view.rotation_is_optional = by_tag;
+  }
+  if (!display_)
     return;
-  settings_.view.rotation = rotation_of(direction);
-  settings_.view.rotation_is_optional = settings_.direction == GST_VIDEO_ORIENTATION_AUTO;
-  if (display_)
-    display_->set_view(settings_.view);
-}
-
-void SinkDisplay::move_cursor(std::optional<gint> x, std::optional<gint> y)
-{
-  const std::lock_guard guard(lock_);
-  settings_.cursor_x = x.value_or(settings_.cursor_x);
-  settings_.cursor_y = y.value_or(settings_.cursor_y);
-  if (display_)
-    display_->move_cursor(settings_.cursor_x, settings_.cursor_y);
+  display_->set_view(view);
+  display_->set_restore(settings_.restore);
+  display_->move_cursor(settings_.cursor_x, settings_.cursor_y);
 }
 
 Result<void> SinkDisplay::set_cursor_image(GstSample *sample)
@@ -197,7 +196,6 @@ Result<void> SinkDisplay::show_wanted_cursor()
 
 Result<void> SinkDisplay::restore_cursor()
 {
-  move_cursor(std::nullopt, std::nullopt);
   return settings().cursor_image ? show_wanted_cursor() : Result<void>();
 }
 
@@ -236,8 +234,7 @@ std::shared_ptr<kms::Display> SinkDisplay::set_display(std::shared_ptr<kms::Disp
 {
   const std::lock_guard guard(lock_);
   display_.swap(display);
-  display_->set_view(settings_.view);
-  display_->set_restore(settings_.restore);
+  follow_settings();
   return display;
 }
 

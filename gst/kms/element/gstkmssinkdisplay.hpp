@@ -5,34 +5,66 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
+#include <mutex>
+#include <string>
 
 #include <gst/drm/core/ordered_mutex.hpp>
+#include <gst/drm/element/properties.hpp>
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/gst.h>
+#include <gst/video/video.h>
 
-#include "gstkmssinksettings.hpp"
+#include "engine/display/kms_display.hpp"
 
 namespace gstdrm {
+
+enum class SyncMode { Auto, Explicit, Implicit };
+
+// Long for a frame, short for a user. A GPU that hangs is reset after up to 10 s (amdgpu,
+// lockup_timeout).
+inline constexpr guint64 kDefaultFenceTimeout = 1 * GST_SECOND;
+
+// What the properties say.
+struct SinkSettings {
+  kms::DeviceRequest device;
+  kms::OutputRequest output; // its mode is not used: `mode` is what the property says
+  std::string mode = "auto"; // text of the property
+  std::shared_ptr<const GstStructure> connector_properties; // null if there is none
+  std::shared_ptr<const GstStructure> plane_properties;
+  kms::View view;
+  bool restore = true;
+  // what the view's rotation follows; custom: the property rotation
+  GstVideoOrientationMethod direction = GST_VIDEO_ORIENTATION_IDENTITY;
+  GstVideoOrientationMethod tag_direction = GST_VIDEO_ORIENTATION_IDENTITY; // of the stream
+  ZeroCopy zero_copy = ZeroCopy::Prefer;
+  ImplicitModifier implicit_modifier = ImplicitModifier::Auto;
+  SyncMode sync_mode = SyncMode::Auto;
+  guint64 fence_timeout = kDefaultFenceTimeout; // ns; 0 if there is none
+  gint cursor_x = 0;
+  gint cursor_y = 0;
+  GstPtr<GstSample> cursor_image; // null if there is no cursor
+
+  // In place of what video-direction or a tag says: what is set last holds.
+  void set_rotation(std::uint32_t rotation)
+  {
+    direction = GST_VIDEO_ORIENTATION_CUSTOM;
+    view.rotation = rotation;
+    view.rotation_is_optional = false;
+  }
+};
 
 class SinkDisplay {
 public:
   [[nodiscard]] SinkSettings settings() const;
-  [[nodiscard]] ZeroCopy zero_copy() const;
-  [[nodiscard]] ImplicitModifier implicit_modifier() const;
-  // Settings that the next open() or start reads. `change` is called with the lock held.
+  // One of them, without a copy of the rest.
+  template <auto Member> [[nodiscard]] auto setting() const
+  {
+    const std::lock_guard guard(lock_);
+    return settings_.*Member;
+  }
+  // View, direction, cursor's place and `restore` hold for the open display from the next frame on,
+  // the rest for the next open() or start. `change` is called with the lock held.
   void change(const std::function<void(SinkSettings &)> &change);
-  // Where and how the picture is shown: holds from the next frame on.
-  void change_view(const std::function<void(kms::View &)> &change);
-
-  // What the display shows when the sink stops.
-  void set_restore(bool restore);
-  // How the picture is turned: by the property rotation, by video-direction, or, where that is
-  // auto, by the tag of the stream. The property that is set last holds.
-  void set_rotation(std::uint32_t rotation);
-  void set_direction(GstVideoOrientationMethod direction);
-  void set_tag_direction(GstVideoOrientationMethod direction);
-
-  // The cursor moves at once where a display is open. A missing coordinate stays as it is.
-  void move_cursor(std::optional<gint> x, std::optional<gint> y);
   // nullptr: no cursor. The image is kept for the next display, also where this one refuses it.
   Result<void> set_cursor_image(GstSample *sample);
   // Hands a display that has started the cursor that was set before.
@@ -54,7 +86,7 @@ private:
                                                      const kms::Display *former) const;
   std::shared_ptr<kms::Display> set_display(std::shared_ptr<kms::Display> display);
   Result<void> show_wanted_cursor();
-  void follow_direction();
+  void follow_settings();
 
   static constexpr int kLockRank = 20; // above the repeat lock, below the engine's
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include <gst/drm/core/frame_fences.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/frame_import.hpp>
@@ -16,6 +17,7 @@
 #include <gst/drm/element/pool.hpp>
 #include <gst/video/video.h>
 
+#include "engine/commit/kms_fence_wait.hpp"
 #include "gstkmsdmabufsink.hpp"
 
 #define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
@@ -79,26 +81,10 @@ void SinkFrames::release_pool()
   close_pool(kept_pool_);
 }
 
-// A decoder's frames are larger than the picture: 1088 lines for 1080. Where the picture begins at
-// the first pixel, the framebuffer is of the picture alone. Elsewhere it is of the whole frame, and
-// the plane shows the part: at any pixel, of any layout, and with one framebuffer for a part that
-// moves.
-bool SinkFrames::takes_whole(GstBuffer *buffer) const
-{
-  if (shifts_ || !is_padded_frame(buffer, video_info()))
-    return false;
-  const Result<Corner> corner = visible_corner(buffer, video_info());
-  return corner && (corner->x != 0 || corner->y != 0);
-}
-
-// Makes the planes begin at the picture's first pixel.
+// Makes the planes of a frame that make() has checked begin at the picture's first pixel.
 Result<void> SinkFrames::crop(GstPtr<GstBuffer> &frame) const
 {
-  if (!is_padded_frame(frame.get(), video_info()))
-    return {};
-  if (const Result<Corner> corner = visible_corner(frame.get(), video_info()); !corner)
-    return corner.error();
-  if (crop_in_place(frame, video_info(), 1))
+  if (!is_padded_frame(frame.get(), video_info()) || crop_in_place(frame, video_info(), 1))
     return {};
   return Error{ErrorCode::Layout,
                "The picture of a frame begins among pixels that share chroma, or not at the first "
@@ -147,41 +133,42 @@ Result<kms::Frame> SinkFrames::make(kms::Display &display, GstBuffer *given)
   const Result<Corner> corner = visible_corner(whole.get(), video_info());
   if (!corner)
     return corner.error();
-  const GstPtr<GstBuffer> own = with_overlays_of_part(whole.get(), {corner->x, corner->y});
+  const kms::Origin part{corner->x, corner->y};
+  const GstPtr<GstBuffer> own = with_overlays_of_part(whole.get(), part);
   GstBuffer *buffer = own.get();
   const std::vector<GstVideoOverlayComposition *> compositions = compositions_of(buffer);
   if (compositions.empty())
-    return make_plain(display, buffer);
+    return make_plain(display, buffer, part);
   const bool by_plane = display.can_overlay();
   if (!by_plane && may_copy())
-    return blend(display, buffer, compositions);
+    return blend(display, buffer, part, compositions);
   if (!by_plane && !left_out_announced_.exchange(true))
     GST_ELEMENT_WARNING(element_, STREAM, FORMAT,
                         ("Frames are shown without their overlay: no plane shows it, and the CPU "
                          "may not draw on a copy of %s.",
                          describe_format(stream_.format).c_str()),
                         ("zero-copy and modifier decide; drm-stats counts them"));
-  Result<kms::Frame> frame = make_plain(display, buffer);
+  Result<kms::Frame> frame = make_plain(display, buffer, part);
   if (frame)
     frame->overlay = compositions_.overlay_of(compositions);
   return frame;
 }
 
 // A copy of the frame with its overlay drawn on it.
-Result<kms::Frame> SinkFrames::blend(kms::Display &display, GstBuffer *buffer,
+Result<kms::Frame> SinkFrames::blend(kms::Display &display, GstBuffer *buffer, kms::Origin part,
                                      const std::vector<GstVideoOverlayComposition *> &compositions)
 {
   const Result<Waited> ready = wait_for_device(element_, buffer, stats_, interrupt_);
   if (!ready)
     return ready.error();
   if (*ready == Waited::Interrupted)
-    return make_plain(display, buffer); // for a flush or a stop: the device may still write
+    return make_plain(display, buffer, part); // for a flush or a stop: the device may still write
   Result<GstPtr<GstBuffer>> copied =
-      copy(display, buffer, "no plane shows the overlay over the frame");
+      copy(display, buffer, pool_, kCopyBuffers, "no plane shows the overlay over the frame");
   if (!copied)
     return copied.error();
   const bool blended = blend_compositions(copied->get(), video_info(), compositions);
-  Result<kms::Frame> frame = import(display, copied->get());
+  Result<kms::Frame> frame = import(display, copied->get(), {});
   if (blended)
     overlays_blended_++;
   else if (frame) // counted as left out
@@ -189,37 +176,30 @@ Result<kms::Frame> SinkFrames::blend(kms::Display &display, GstBuffer *buffer,
   return frame;
 }
 
-// A framebuffer of a part: where the part moves, each place has one of its own, and none is kept.
-Result<GstPtr<GstBuffer>> SinkFrames::visible_part(kms::Display &display, GstBuffer *buffer)
-{
-  auto visible = GstPtr<GstBuffer>::share(buffer);
-  const Result<Corner> corner = visible_corner(buffer, video_info());
-  if (!corner)
-    return corner.error();
-  const kms::Origin origin{corner->x, corner->y};
-  if (std::exchange(part_, origin) != origin)
-    display.forget_imports();
-  if (const Result<void> cropped = crop(visible); !cropped)
-    return cropped.error();
-  return visible;
-}
-
-Result<kms::Frame> SinkFrames::make_plain(kms::Display &display, GstBuffer *buffer)
+// A decoder's frames are larger than the picture: 1088 lines for 1080. Where the picture begins at
+// the first pixel, the framebuffer is of the picture alone. Elsewhere it is of the whole frame, and
+// the plane shows the part: at any pixel, of any layout, and with one framebuffer for a part that
+// moves.
+Result<kms::Frame> SinkFrames::make_plain(kms::Display &display, GstBuffer *buffer,
+                                          kms::Origin part)
 {
   const char *reason = "system memory";
   if (memory_kind(buffer) == MemoryKind::DmaBuf) {
-    if (!imports_refused_ && takes_whole(buffer)) {
-      Result<kms::Frame> frame = import(display, buffer);
+    if (!imports_refused_ && !shifts_ && part != kms::Origin{}) {
+      Result<kms::Frame> frame = import(display, buffer, part);
       if (frame || !is_refused(frame.error()))
         return frame;
       GST_INFO_OBJECT(element_, "the picture's part alone: %s", frame.error().message.c_str());
       shifts_ = frame.error().code != ErrorCode::Layout; // which is this frame's
     }
     if (!imports_refused_) {
-      const Result<GstPtr<GstBuffer>> visible = visible_part(display, buffer);
-      if (!visible)
-        return visible.error();
-      Result<kms::Frame> frame = import(display, visible->get());
+      // where the part moves, each place has a framebuffer of its own, and none is kept
+      if (std::exchange(part_, part) != part)
+        display.forget_imports();
+      auto visible = GstPtr<GstBuffer>::share(buffer);
+      if (const Result<void> cropped = crop(visible); !cropped)
+        return cropped.error();
+      Result<kms::Frame> frame = import(display, visible.get(), {});
       const bool imports = frame || (frame.error().code != ErrorCode::Import &&
                                      frame.error().code != ErrorCode::Unsupported);
       if (imports || !may_copy())
@@ -234,47 +214,33 @@ Result<kms::Frame> SinkFrames::make_plain(kms::Display &display, GstBuffer *buff
                  "DMA buffers, or plain video/x-raw caps.",
                  0};
   }
-  Result<GstPtr<GstBuffer>> copied = copy(display, buffer, reason);
+  Result<GstPtr<GstBuffer>> copied = copy(display, buffer, pool_, kCopyBuffers, reason);
   if (!copied)
     return copied.error();
-  return import(display, copied->get());
+  return import(display, copied->get(), {});
 }
 
 bool SinkFrames::may_copy() const
 {
-  return display_.zero_copy() == ZeroCopy::Prefer &&
+  return display_.setting<&SinkSettings::zero_copy>() == ZeroCopy::Prefer &&
          GST_VIDEO_INFO_FORMAT(&video_info()) != GST_DRM_VIDEO_FORMAT_DMA_DRM &&
          (stream_.format.modifier == kModLinear || stream_.format.modifier == kModImplicit);
 }
 
-// Of the whole frame, where that is larger than the picture.
-Result<FrameLayout> SinkFrames::layout_of(GstBuffer *buffer, kms::Origin &origin) const
+// The buffer as a frame, without a copy. Where the picture begins at `origin` the buffer is the
+// whole frame.
+Result<kms::Frame> SinkFrames::import(kms::Display &display, GstBuffer *buffer, kms::Origin origin)
 {
   GstDrmVideoInfo info = stream_.info;
-  if (is_padded_frame(buffer, video_info())) {
-    const Result<Corner> corner = visible_corner(buffer, video_info());
-    if (!corner)
-      return corner.error();
-    origin = {corner->x, corner->y};
-    const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
-    if (meta->width <= G_MAXINT && meta->height <= G_MAXINT) { // else an error is certain
-      GST_VIDEO_INFO_WIDTH(&info.vinfo) = static_cast<gint>(meta->width);
-      GST_VIDEO_INFO_HEIGHT(&info.vinfo) = static_cast<gint>(meta->height);
-    }
-  }
+  const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
+  if (origin != kms::Origin{} && meta->width <= G_MAXINT && meta->height <= G_MAXINT) {
+    GST_VIDEO_INFO_WIDTH(&info.vinfo) = static_cast<gint>(meta->width);
+    GST_VIDEO_INFO_HEIGHT(&info.vinfo) = static_cast<gint>(meta->height);
+  } // else the sizes are the same, or an error is certain
   Result<FrameLayout> layout = frame_layout_of(buffer, info);
-  if (layout)
-    layout->format = stream_.format;
-  return layout;
-}
-
-// The buffer as a frame, without a copy.
-Result<kms::Frame> SinkFrames::import(kms::Display &display, GstBuffer *buffer)
-{
-  kms::Origin origin;
-  Result<FrameLayout> layout = layout_of(buffer, origin);
   if (!layout)
     return layout.error();
+  layout->format = stream_.format;
   Result<kms::FramebufferCache::Import> import = display.import(*layout);
   if (!import)
     return import.error();
@@ -293,22 +259,6 @@ Result<kms::Frame> SinkFrames::import(kms::Display &display, GstBuffer *buffer)
   return frame;
 }
 
-Result<GstPtr<GstBufferPool>> SinkFrames::make_pool(const kms::Display &display,
-                                                    guint buffers) const
-{
-  const auto caps = GstPtr<GstCaps>::adopt(gst_drm_video_info_to_caps(&stream_.info));
-  const auto least_size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&video_info()));
-  Result<ConfiguredPool> made = make_scanout_pool(display, caps.get(), least_size, buffers);
-  if (!made)
-    return made.error();
-  if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
-    return Error{ErrorCode::Allocation,
-                 display.device().name() + " has no memory for " + std::to_string(buffers) +
-                     " scanout buffers of " + std::to_string(made->size) + " bytes.",
-                 ENOMEM};
-  return std::move(made->pool);
-}
-
 bool SinkFrames::is_own(const GstBuffer *buffer) const noexcept
 {
   return buffer->pool && (buffer->pool == pool_.get() || buffer->pool == kept_pool_.get());
@@ -321,38 +271,35 @@ Result<GstPtr<GstBuffer>> SinkFrames::keep(const kms::Display &display, GstBuffe
   const Result<Waited> ready = wait_for_device(element_, shown, stats_, interrupt_);
   if (!ready)
     return ready.error();
-  if (!kept_pool_) {
-    Result<GstPtr<GstBufferPool>> made = make_pool(display, 1);
-    if (!made)
-      return made.error();
-    kept_pool_ = std::move(*made);
-  }
-  GstBuffer *acquired = nullptr;
-  if (gst_buffer_pool_acquire_buffer(kept_pool_.get(), &acquired, nullptr) != GST_FLOW_OK)
-    return Error{ErrorCode::Allocation,
-                 "No scanout buffer of " + display.device().name() + " is free.", ENOMEM};
-  auto copied = GstPtr<GstBuffer>::adopt(acquired);
-  if (const Result<void> done = copy_pixels(copied.get(), shown); !done)
-    return done.error();
+  Result<GstPtr<GstBuffer>> copied =
+      copy(display, shown, kept_pool_, 1, "upstream takes its buffers back and the picture stays");
+  if (!copied)
+    return copied;
   for (GstVideoOverlayComposition *composition : compositions_of(shown))
-    gst_buffer_add_video_overlay_composition_meta(copied.get(), composition);
-  stats_.count_copy(element_, GST_VIDEO_INFO_SIZE(&video_info()),
-                    "upstream takes its buffers back and the picture stays");
+    gst_buffer_add_video_overlay_composition_meta(copied->get(), composition);
   return copied;
 }
 
-// A copy of the buffer in scanout memory.
+// A copy of the buffer in scanout memory, of `pool`, which is made when it is needed first.
 Result<GstPtr<GstBuffer>> SinkFrames::copy(const kms::Display &display, GstBuffer *buffer,
+                                           GstPtr<GstBufferPool> &pool, guint buffers,
                                            const char *reason)
 {
-  if (!pool_) {
-    Result<GstPtr<GstBufferPool>> made = make_pool(display, kCopyBuffers);
+  if (!pool) {
+    const auto caps = GstPtr<GstCaps>::adopt(gst_drm_video_info_to_caps(&stream_.info));
+    const auto least_size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&video_info()));
+    Result<ConfiguredPool> made = make_scanout_pool(display, caps.get(), least_size, buffers);
     if (!made)
       return made.error();
-    pool_ = std::move(*made);
+    if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
+      return Error{ErrorCode::Allocation,
+                   display.device().name() + " has no memory for " + std::to_string(buffers) +
+                       " scanout buffers of " + std::to_string(made->size) + " bytes.",
+                   ENOMEM};
+    pool = std::move(made->pool);
   }
   GstBuffer *acquired = nullptr;
-  if (gst_buffer_pool_acquire_buffer(pool_.get(), &acquired, nullptr) != GST_FLOW_OK)
+  if (gst_buffer_pool_acquire_buffer(pool.get(), &acquired, nullptr) != GST_FLOW_OK)
     return Error{ErrorCode::Allocation,
                  "No scanout buffer of " + display.device().name() + " is free.", ENOMEM};
   auto copied = GstPtr<GstBuffer>::adopt(acquired);
@@ -390,6 +337,84 @@ Result<ConfiguredPool> make_scanout_pool(const kms::Display &display, GstCaps *c
     return Error{made.error().code, display.device().name() + ": " + made.error().message,
                  made.error().sys_errno};
   return made;
+}
+
+namespace {
+
+// A flip takes one refresh: a display that needs longer hangs for good.
+constexpr GstClockTime kLastResort = 1 * GST_SECOND;
+
+// The commit that replaces this buffer was made: the buffer may be given back, with the fence of
+// that commit. The kernel's fence is refused only where it cannot be merged with another reader's.
+void on_replaced(void *owner, UniqueFd fence) noexcept
+{
+  auto *buffer = static_cast<GstBuffer *>(owner);
+  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
+  const Result<UniqueFd> others = dup_release_fence(meta);
+  const UniqueFd spare = others && *others ? fence.dup() : UniqueFd();
+  if (!others || (*others && !spare)) { // a merged fence would need one more
+    GST_WARNING_OBJECT(buffer->pool, "a buffer is kept until its flip: no file descriptor is left");
+    gst_drm_fence_wait(fence.get(), kLastResort, nullptr, nullptr);
+    return;
+  }
+  GError *error = nullptr;
+  if (gst_drm_sync_meta_add_release_fence(meta, fence.release(), &error))
+    return;
+  GST_WARNING_OBJECT(buffer->pool, "a buffer is kept until its flip: %s", error->message);
+  g_error_free(error);
+  if (spare)
+    gst_drm_fence_wait(spare.get(), kLastResort, nullptr, nullptr);
+}
+
+} // namespace
+
+void SinkFences::start(SyncMode mode, guint64 timeout_ns) noexcept
+{
+  mode_ = mode;
+  timeout_ns_ = timeout_ns;
+}
+
+kms::FenceRules SinkFences::rules() const noexcept
+{
+  kms::FenceRules rules;
+  rules.kernel_gets_fences = mode_ != SyncMode::Implicit;
+  rules.timeout_ns = timeout_ns_ == 0 || timeout_ns_ > G_MAXINT64
+                         ? kms::kNever
+                         : static_cast<std::int64_t>(timeout_ns_);
+  return rules;
+}
+
+bool SinkFences::exports_implicit_fences(const kms::Display &display) const
+{
+  if (exports_refused_ || mode_ == SyncMode::Implicit)
+    return false;
+  return mode_ == SyncMode::Explicit || !kms::waits_for_implicit_fences(display.device().driver());
+}
+
+Result<void> SinkFences::attach(const kms::Display &display, GstBuffer *buffer,
+                                const FrameLayout &layout, kms::Frame &frame)
+{
+  Result<UniqueFd> fence = dup_acquire_fence(buffer);
+  if (!fence)
+    return fence.error();
+  if (!*fence && exports_implicit_fences(display)) {
+    Result<UniqueFd> exported = export_writers(layout);
+    if (exported) {
+      *fence = std::move(*exported);
+    } else if (exported.error().code != ErrorCode::Unsupported) {
+      return exported.error();
+    } else {
+      GST_WARNING_OBJECT(element_, "implicit fences are left to the driver: %s",
+                         exported.error().message.c_str());
+      exports_refused_ = true;
+    }
+  }
+  if (*fence)
+    frame.acquire_fence = std::make_shared<UniqueFd>(std::move(*fence));
+  // A buffer without the meta has no place for a release fence.
+  if (gst_buffer_get_drm_sync_meta(buffer) && release_fences_)
+    frame.replaced = on_replaced;
+  return {};
 }
 
 } // namespace gstdrm

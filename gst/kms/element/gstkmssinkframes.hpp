@@ -16,12 +16,43 @@
 #include <gst/gst.h>
 
 #include "engine/display/kms_display.hpp"
+#include "gstkmssinkcaps.hpp"
 #include "gstkmssinkcomposition.hpp"
 #include "gstkmssinkdisplay.hpp"
-#include "gstkmssinkfences.hpp"
-#include "gstkmssinkpicture.hpp"
 
 namespace gstdrm {
+
+// Fences, from GstDrmSyncMeta and the dma-bufs to the display and back. By the streaming thread,
+// and while none runs.
+class SinkFences {
+public:
+  explicit SinkFences(GstElement *element) noexcept : element_(element) {}
+
+  // The display starts. `timeout_ns` is the property: 0 for no limit.
+  void start(SyncMode mode, guint64 timeout_ns) noexcept;
+  // How the display treats the fences, since start().
+  [[nodiscard]] kms::FenceRules rules() const noexcept;
+  // Whether the producer of the stream waits for the release fences of buffers. Returns what held
+  // so far.
+  bool set_release_fences(bool honoured) noexcept
+  {
+    return std::exchange(release_fences_, honoured);
+  }
+
+  // Gives the frame what it has to wait for, and what happens to its buffer when it is replaced.
+  // ErrorCode::Sync where that is not known.
+  Result<void> attach(const kms::Display &display, GstBuffer *buffer, const FrameLayout &layout,
+                      kms::Frame &frame);
+
+private:
+  [[nodiscard]] bool exports_implicit_fences(const kms::Display &display) const;
+
+  GstElement *element_; // borrowed, for the log
+  SyncMode mode_ = SyncMode::Auto;
+  guint64 timeout_ns_ = kDefaultFenceTimeout;
+  bool exports_refused_ = false; // the kernel has no ioctls for fences of dma-bufs
+  bool release_fences_ = false;
+};
 
 // The pool is not active. `least_size` is how many bytes system memory of these caps takes; the
 // buffers of the pool are larger where the display wants padded rows.
@@ -68,18 +99,14 @@ private:
   [[nodiscard]] bool may_copy() const;
   [[nodiscard]] GstPtr<GstBuffer> with_whole_size(GstBuffer *buffer) const;
   GstPtr<GstBuffer> with_overlays_of_part(GstBuffer *buffer, kms::Origin part);
-  [[nodiscard]] bool takes_whole(GstBuffer *buffer) const;
   Result<void> crop(GstPtr<GstBuffer> &frame) const;
-  Result<GstPtr<GstBuffer>> visible_part(kms::Display &display, GstBuffer *buffer);
-  Result<FrameLayout> layout_of(GstBuffer *buffer, kms::Origin &origin) const;
-  Result<kms::Frame> make_plain(kms::Display &display, GstBuffer *buffer);
-  Result<kms::Frame> blend(kms::Display &display, GstBuffer *buffer,
+  Result<kms::Frame> make_plain(kms::Display &display, GstBuffer *buffer, kms::Origin part);
+  Result<kms::Frame> blend(kms::Display &display, GstBuffer *buffer, kms::Origin part,
                            const std::vector<GstVideoOverlayComposition *> &compositions);
-  Result<kms::Frame> import(kms::Display &display, GstBuffer *buffer);
+  Result<kms::Frame> import(kms::Display &display, GstBuffer *buffer, kms::Origin origin);
   Result<GstPtr<GstBuffer>> copy(const kms::Display &display, GstBuffer *buffer,
-                                 const char *reason);
+                                 GstPtr<GstBufferPool> &pool, guint buffers, const char *reason);
   void release_pool();
-  Result<GstPtr<GstBufferPool>> make_pool(const kms::Display &display, guint buffers) const;
   Result<void> copy_pixels(GstBuffer *to, GstBuffer *from) const;
 
   GstElement *element_;        // borrowed: it owns this

@@ -132,7 +132,8 @@ void SinkNegotiation::restart()
 
 GstPtr<GstCaps> SinkNegotiation::caps_of(const kms::Display &display) const
 {
-  return display_caps(display, display_.zero_copy(), display_.implicit_modifier());
+  return display_caps(display, display_.setting<&SinkSettings::zero_copy>(),
+                      display_.setting<&SinkSettings::implicit_modifier>());
 }
 
 // The nearest fix for caps, or a filter, of which the display takes nothing.
@@ -141,7 +142,7 @@ std::string SinkNegotiation::fix_for(const kms::Display &display, const GstCaps 
   if (std::string sizes = describe_size_refusal(display.limits(), sent); !sizes.empty())
     return sizes;
   const auto first = GstPtr<GstCaps>::adopt(gst_caps_fixate(gst_caps_copy_nth(sent, 0)));
-  const ImplicitModifier setting = display_.implicit_modifier();
+  const ImplicitModifier setting = display_.setting<&SinkSettings::implicit_modifier>();
   GstDrmVideoInfo info;
   if (gst_drm_video_info_from_caps(&info, first.get()) && info.drm_modifier == kModImplicit &&
       setting != ImplicitModifier::Linear && display.formats().contains_fourcc(info.drm_fourcc))
@@ -181,10 +182,11 @@ GstCaps *SinkNegotiation::query_caps(GstCaps *filter)
 
 Result<SinkStream> SinkNegotiation::accept(kms::Display &display, const GstCaps *caps)
 {
-  Result<SinkStream> stream = read_stream(caps, display.formats(), display_.implicit_modifier());
+  Result<SinkStream> stream =
+      read_stream(caps, display.formats(), display_.setting<&SinkSettings::implicit_modifier>());
   if (!stream)
     return stream;
-  if (stream->plain && display_.zero_copy() == ZeroCopy::Require)
+  if (stream->plain && display_.setting<&SinkSettings::zero_copy>() == ZeroCopy::Require)
     return Error{
         ErrorCode::Caps,
         std::string("Plain video/x-raw caps do not promise DMA buffers, and zero-copy=require "
@@ -233,8 +235,8 @@ void SinkNegotiation::post_refusal(const kms::Display &display, const GstCaps *c
     return;
   }
   const auto ours = caps_of(display);
-  const bool readable =
-      static_cast<bool>(read_stream(caps, display.formats(), display_.implicit_modifier()));
+  const bool readable = static_cast<bool>(
+      read_stream(caps, display.formats(), display_.setting<&SinkSettings::implicit_modifier>()));
   if (!readable || caps_meet(caps, ours.get())) {
     post_failure(element_, Failure({}, error).add("caps", caps));
     return;
@@ -247,7 +249,7 @@ void SinkNegotiation::post_refusal(const kms::Display &display, const GstCaps *c
 // Whether these frames need a copy that the user forbids.
 bool SinkNegotiation::is_forbidden_copy(const GstCaps *caps) const
 {
-  return display_.zero_copy() == ZeroCopy::Require &&
+  return display_.setting<&SinkSettings::zero_copy>() == ZeroCopy::Require &&
          !gst_caps_features_contains(gst_caps_get_features(caps, 0),
                                      GST_CAPS_FEATURE_MEMORY_DMABUF);
 }

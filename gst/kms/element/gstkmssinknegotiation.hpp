@@ -11,8 +11,8 @@
 #include <gst/gst.h>
 #include <gst/video/gstvideosink.h>
 
+#include "gstkmssinkcaps.hpp"
 #include "gstkmssinkdisplay.hpp"
-#include "gstkmssinkpicture.hpp"
 
 namespace gstdrm {
 

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <type_traits>
+#include <vector>
 
 #include <gst/drm/drm.h>
 #include <gst/drm/element/properties.hpp>
@@ -18,21 +20,55 @@
 
 #include "gstkmsdmabufsink.hpp"
 #include "gstkmssink.hpp"
-#include "gstkmssinksettings.hpp"
+#include "gstkmssinkdisplay.hpp"
 
 namespace gstdrm {
 
 namespace {
 
-KmsSink &sink_of(gpointer object)
+enum SinkProperty : guint {
+  PROP_0,
+  PROP_DRIVER_NAME,
+  PROP_BUS_ID,
+  PROP_DEVICE,
+  PROP_FD,
+  PROP_LEASE,
+  PROP_CONNECTOR,
+  PROP_PLANE_ID,
+  PROP_MODE,
+  PROP_MODE_CHANGES,
+  PROP_CONNECTOR_PROPERTIES,
+  PROP_PLANE_PROPERTIES,
+  PROP_RESTORE,
+  PROP_VRR,
+  PROP_TEARING,
+  PROP_DISPLAY_WIDTH,
+  PROP_DISPLAY_HEIGHT,
+  PROP_FIT,
+  PROP_ZPOS,
+  PROP_ROTATION,
+  PROP_UPRIGHT,
+  PROP_VIDEO_DIRECTION,
+  PROP_RENDER_RECTANGLE,
+  PROP_ZERO_COPY,
+  PROP_SYNC_MODE,
+  PROP_FENCE_TIMEOUT,
+  PROP_CURSOR_X,
+  PROP_CURSOR_Y,
+  PROP_CURSOR_IMAGE,
+  PROP_DRM_STATS,
+  PROP_IMPLICIT_MODIFIER,
+  // kmssink's names, for its users' command lines:
+  PROP_CONNECTOR_ID,
+  PROP_FORCE_MODESETTING,
+  PROP_RESTORE_CRTC,
+  PROP_CAN_SCALE,
+  PROP_SKIP_VSYNC,
+};
+
+KmsSink &sink_behind(gpointer object)
 {
   return *GST_KMS_DMABUF_SINK(object)->sink;
-}
-
-void copy_string(std::string &to, const GValue *value)
-{
-  const gchar *text = g_value_get_string(value);
-  to = text ? text : "";
 }
 
 // (transfer full) (nullable)
@@ -44,6 +80,63 @@ std::shared_ptr<const GstStructure> own_structure(GstStructure *structure)
           [](const GstStructure *own) { gst_structure_free(const_cast<GstStructure *>(own)); }};
 }
 
+using Structure = std::shared_ptr<const GstStructure>;
+
+// What a property is in the settings, from its value and back.
+template <typename T> void read(T &to, const GValue *value)
+{
+  if constexpr (std::is_same_v<T, std::string>) {
+    const gchar *text = g_value_get_string(value);
+    to = text ? text : "";
+  } else if constexpr (std::is_same_v<T, Structure>) {
+    const GstStructure *from = gst_value_get_structure(value);
+    to = own_structure(from ? gst_structure_copy(from) : nullptr);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    to = g_value_get_boolean(value) != FALSE;
+  } else if constexpr (std::is_same_v<T, guint64>) {
+    to = g_value_get_uint64(value);
+  } else if constexpr (std::is_enum_v<T>) {
+    to = static_cast<T>(g_value_get_enum(value));
+  } else {
+    to = g_value_get_int(value);
+  }
+}
+
+template <typename T> void write(const T &from, GValue *value)
+{
+  if constexpr (std::is_same_v<T, std::string>)
+    g_value_set_string(value, from.c_str());
+  else if constexpr (std::is_same_v<T, Structure>)
+    gst_value_set_structure(value, from.get());
+  else if constexpr (std::is_same_v<T, bool>)
+    g_value_set_boolean(value, from);
+  else if constexpr (std::is_same_v<T, guint64>)
+    g_value_set_uint64(value, from);
+  else if constexpr (std::is_enum_v<T>)
+    g_value_set_enum(value, static_cast<gint>(from));
+  else
+    g_value_set_int(value, from);
+}
+
+// How a property changes the settings, and its value in them.
+struct Access {
+  void (*set)(SinkSettings &settings, const GValue *value) = nullptr; // null: set_sink_property()
+  void (*get)(const SinkSettings &settings, GValue *value) = nullptr; // null: get_sink_property()
+};
+
+// A property that is one member of the settings, named by the members that lead to it.
+template <auto... Path> constexpr Access member()
+{
+  return {[](SinkSettings &settings, const GValue *value) { read((settings.*....*Path), value); },
+          [](const SinkSettings &settings, GValue *value) { write((settings.*....*Path), value); }};
+}
+using kms::DeviceRequest;
+using kms::OutputRequest;
+using kms::View;
+constexpr auto kDevice = &SinkSettings::device;
+constexpr auto kOutput = &SinkSettings::output;
+constexpr auto kView = &SinkSettings::view;
+
 constexpr char kMatch[] = "match", kAuto[] = "auto"; // values of mode
 
 // -1 if the text is no number.
@@ -52,13 +145,6 @@ gint number_or_none(const std::string &text)
   gint number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() ? number : -1;
-}
-
-// In pixels; 0 if no display is open.
-kms::Display::Size display_size(GObject *object)
-{
-  const std::shared_ptr<kms::Display> display = sink_of(object).display().get();
-  return display ? display->display_size() : kms::Display::Size{};
 }
 
 constexpr std::uint32_t kRotations =
@@ -78,63 +164,6 @@ std::optional<std::uint32_t> rotation_of(GObject *object, std::uint32_t value)
        "rotate-270."),
       ("value 0x%x", value));
   return std::nullopt;
-}
-
-// What may change while frames are shown. false: the property is another one.
-bool set_view_property(GObject *object, guint id, const GValue *value)
-{
-  SinkDisplay &display = sink_of(object).display();
-  switch (id) {
-  case PROP_FIT:
-    display.change_view(
-        [=](kms::View &view) { view.fit = static_cast<kms::Fit>(g_value_get_enum(value)); });
-    return true;
-  case PROP_ZPOS:
-    display.change_view([=](kms::View &view) { view.zpos = g_value_get_int(value); });
-    return true;
-  case PROP_CAN_SCALE: {
-    const bool may = g_value_get_boolean(value) != FALSE;
-    display.change_view([may](kms::View &view) {
-      if (may != (view.fit != kms::Fit::None))
-        view.fit = may ? kms::Fit::Contain : kms::Fit::None;
-    });
-    return true;
-  }
-  case PROP_RESTORE:
-  case PROP_RESTORE_CRTC:
-    display.set_restore(g_value_get_boolean(value) != FALSE);
-    return true;
-  case PROP_ROTATION:
-    if (const auto rotation = rotation_of(object, g_value_get_flags(value)))
-      display.set_rotation(*rotation);
-    return true;
-  case PROP_VIDEO_DIRECTION:
-    display.set_direction(static_cast<GstVideoOrientationMethod>(g_value_get_enum(value)));
-    return true;
-  case PROP_UPRIGHT:
-    display.change_view([=](kms::View &view) { view.upright = g_value_get_boolean(value); });
-    return true;
-  default:
-    return gst_video_overlay_set_property(object, PROP_RENDER_RECTANGLE, id, value) != FALSE;
-  }
-}
-
-bool set_cursor_property(GObject *object, guint id, const GValue *value)
-{
-  SinkDisplay &display = sink_of(object).display();
-  switch (id) {
-  case PROP_CURSOR_X:
-    display.move_cursor(g_value_get_int(value), std::nullopt);
-    return true;
-  case PROP_CURSOR_Y:
-    display.move_cursor(std::nullopt, g_value_get_int(value));
-    return true;
-  case PROP_CURSOR_IMAGE:
-    sink_of(object).set_cursor_image(gst_value_get_sample(value));
-    return true;
-  default:
-    return false;
-  }
 }
 
 // Sets the property that has the name of the field. Returns false where there is no such field, or
@@ -169,208 +198,8 @@ void set_plane_properties(GObject *object, const GValue *value)
       if (set_from_field(object, others, name))
         gst_structure_remove_field(others, name);
   const std::shared_ptr<const GstStructure> kept = own_structure(others);
-  sink_of(object).display().change(
+  sink_behind(object).display().change(
       [&](SinkSettings &settings) { settings.plane_properties = kept; });
-}
-
-bool set_driver_setting(SinkSettings &settings, guint id, const GValue *value)
-{
-  switch (id) {
-  case PROP_CONNECTOR_PROPERTIES: {
-    const GstStructure *from = gst_value_get_structure(value);
-    settings.connector_properties = own_structure(from ? gst_structure_copy(from) : nullptr);
-    return true;
-  }
-  case PROP_VRR:
-    settings.output.vrr = g_value_get_boolean(value) != FALSE;
-    return true;
-  case PROP_TEARING:
-    settings.output.tearing = g_value_get_boolean(value) != FALSE;
-    return true;
-  default:
-    return false;
-  }
-}
-
-// What the next change of state reads. Returns false if there is no such property.
-bool set_setting(SinkSettings &settings, guint id, const GValue *value)
-{
-  switch (id) {
-  case PROP_DRIVER_NAME:
-    copy_string(settings.device.driver_name, value);
-    return true;
-  case PROP_BUS_ID:
-    copy_string(settings.device.bus_id, value);
-    return true;
-  case PROP_DEVICE:
-    copy_string(settings.device.path, value);
-    return true;
-  case PROP_FD:
-    settings.device.fd = g_value_get_int(value);
-    return true;
-  case PROP_LEASE:
-    copy_string(settings.device.lease, value);
-    return true;
-  case PROP_CONNECTOR:
-    copy_string(settings.output.connector, value);
-    return true;
-  case PROP_PLANE_ID:
-    settings.output.plane_id = static_cast<std::uint32_t>(std::max(0, g_value_get_int(value)));
-    return true;
-  // The defaults of kmssink's names take back what the same name has set, and nothing else: the
-  // order of the properties on a command line does not matter.
-  case PROP_CONNECTOR_ID:
-    if (const gint number = g_value_get_int(value); number >= 0)
-      settings.output.connector = std::to_string(number);
-    else if (number_or_none(settings.output.connector) >= 0)
-      settings.output.connector.clear();
-    return true;
-  case PROP_FORCE_MODESETTING:
-    if (g_value_get_boolean(value))
-      settings.mode = kMatch;
-    else if (settings.mode == kMatch)
-      settings.mode = kAuto;
-    return true;
-  case PROP_SKIP_VSYNC:
-    return true; // the streaming thread never sleeps until a vertical blank
-  case PROP_MODE:
-    copy_string(settings.mode, value);
-    return true;
-  case PROP_MODE_CHANGES:
-    settings.output.mode_changes = static_cast<kms::ModeChanges>(g_value_get_enum(value));
-    return true;
-  case PROP_ZERO_COPY:
-    settings.zero_copy = zero_copy_from(value);
-    return true;
-  case PROP_IMPLICIT_MODIFIER:
-    settings.implicit_modifier = implicit_modifier_from(value);
-    return true;
-  case PROP_SYNC_MODE:
-    settings.sync_mode = static_cast<SyncMode>(g_value_get_enum(value));
-    return true;
-  case PROP_FENCE_TIMEOUT:
-    settings.fence_timeout = g_value_get_uint64(value);
-    return true;
-  default:
-    return set_driver_setting(settings, id, value);
-  }
-}
-
-bool get_driver_setting(const SinkSettings &settings, guint id, GValue *value)
-{
-  switch (id) {
-  case PROP_CONNECTOR_PROPERTIES:
-    gst_value_set_structure(value, settings.connector_properties.get());
-    return true;
-  case PROP_PLANE_PROPERTIES:
-    gst_value_set_structure(value, settings.plane_properties.get());
-    return true;
-  case PROP_RESTORE:
-  case PROP_RESTORE_CRTC:
-    g_value_set_boolean(value, settings.restore);
-    return true;
-  case PROP_VRR:
-    g_value_set_boolean(value, settings.output.vrr);
-    return true;
-  case PROP_TEARING:
-    g_value_set_boolean(value, settings.output.tearing);
-    return true;
-  default:
-    return false;
-  }
-}
-
-bool get_view(const kms::View &view, guint id, GValue *value)
-{
-  switch (id) {
-  case PROP_CAN_SCALE:
-    g_value_set_boolean(value, view.fit != kms::Fit::None);
-    return true;
-  case PROP_FIT:
-    g_value_set_enum(value, static_cast<gint>(view.fit));
-    return true;
-  case PROP_ZPOS:
-    g_value_set_int(value, view.zpos);
-    return true;
-  case PROP_ROTATION:
-    g_value_set_flags(value, view.rotation);
-    return true;
-  case PROP_UPRIGHT:
-    g_value_set_boolean(value, view.upright);
-    return true;
-  default:
-    return false;
-  }
-}
-
-// Returns false if there is no such property among these.
-bool get_setting(const SinkSettings &settings, guint id, GValue *value)
-{
-  switch (id) {
-  case PROP_DRIVER_NAME:
-    g_value_set_string(value, settings.device.driver_name.c_str());
-    return true;
-  case PROP_BUS_ID:
-    g_value_set_string(value, settings.device.bus_id.c_str());
-    return true;
-  case PROP_DEVICE:
-    g_value_set_string(value, settings.device.path.c_str());
-    return true;
-  case PROP_FD:
-    g_value_set_int(value, settings.device.fd);
-    return true;
-  case PROP_LEASE:
-    g_value_set_string(value, settings.device.lease.c_str());
-    return true;
-  case PROP_CONNECTOR:
-    g_value_set_string(value, settings.output.connector.c_str());
-    return true;
-  case PROP_PLANE_ID:
-    g_value_set_int(value,
-                    settings.output.plane_id ? static_cast<gint>(settings.output.plane_id) : -1);
-    return true;
-  case PROP_CONNECTOR_ID:
-    g_value_set_int(value, number_or_none(settings.output.connector));
-    return true;
-  case PROP_FORCE_MODESETTING:
-    g_value_set_boolean(value, settings.mode == kMatch);
-    return true;
-  case PROP_SKIP_VSYNC:
-    g_value_set_boolean(value, TRUE);
-    return true;
-  case PROP_MODE:
-    g_value_set_string(value, settings.mode.c_str());
-    return true;
-  case PROP_MODE_CHANGES:
-    g_value_set_enum(value, static_cast<gint>(settings.output.mode_changes));
-    return true;
-  case PROP_VIDEO_DIRECTION:
-    g_value_set_enum(value, settings.direction);
-    return true;
-  case PROP_ZERO_COPY:
-    set_zero_copy(value, settings.zero_copy);
-    return true;
-  case PROP_IMPLICIT_MODIFIER:
-    set_implicit_modifier(value, settings.implicit_modifier);
-    return true;
-  case PROP_SYNC_MODE:
-    g_value_set_enum(value, static_cast<gint>(settings.sync_mode));
-    return true;
-  case PROP_FENCE_TIMEOUT:
-    g_value_set_uint64(value, settings.fence_timeout);
-    return true;
-  case PROP_CURSOR_X:
-    g_value_set_int(value, settings.cursor_x);
-    return true;
-  case PROP_CURSOR_Y:
-    g_value_set_int(value, settings.cursor_y);
-    return true;
-  case PROP_CURSOR_IMAGE:
-    gst_value_set_sample(value, settings.cursor_image.get());
-    return true;
-  default:
-    return get_driver_setting(settings, id, value) || get_view(settings.view, id, value);
-  }
 }
 
 GType sync_mode_type()
@@ -388,26 +217,6 @@ GType sync_mode_type()
       {0, nullptr, nullptr}};
   static const GType type = g_enum_register_static("GstKmsDmabufSinkSyncMode", values);
   return type;
-}
-
-void install_sync_properties(GObjectClass *klass)
-{
-  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                              GST_PARAM_MUTABLE_READY);
-  g_object_class_install_property(
-      klass, PROP_SYNC_MODE,
-      g_param_spec_enum(
-          "sync-mode", "Synchronisation mode",
-          "How the display waits until a buffer was drawn. Read when the sink goes to PAUSED",
-          sync_mode_type(), static_cast<gint>(SyncMode::Auto), flags));
-  g_object_class_install_property(
-      klass, PROP_FENCE_TIMEOUT,
-      g_param_spec_uint64(
-          "fence-timeout", "Fence timeout",
-          "Nanoseconds after which a frame is left out whose acquire fence has not signalled; "
-          "until it has, the frame waits in the sink and not in the kernel (0: no limit). Read "
-          "when the sink goes to PAUSED",
-          0, G_MAXUINT64, kDefaultFenceTimeout, flags));
 }
 
 GType fit_type()
@@ -466,255 +275,314 @@ GType rotation_type()
   return type;
 }
 
-void install_view_properties(GObjectClass *klass)
+constexpr auto kReadOnly = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+constexpr auto kReadWrite = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+constexpr auto kReady = static_cast<GParamFlags>(kReadWrite | GST_PARAM_MUTABLE_READY);
+constexpr auto kPlaying = static_cast<GParamFlags>(kReadWrite | GST_PARAM_MUTABLE_PLAYING);
+
+struct Property {
+  guint id = 0;
+  GParamSpec *spec = nullptr; // null: GStreamer's interfaces or the element kit have it
+  Access access;
+};
+
+// (transfer floating) of the specifications, when this is called first.
+const std::vector<Property> &properties()
 {
-  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                              GST_PARAM_MUTABLE_PLAYING);
-  g_object_class_install_property(
-      klass, PROP_MODE,
-      g_param_spec_string(
-          "mode", "Mode",
-          "Display mode: match (the mode that fits the video's size and rate), preferred (the "
-          "display's own choice), current (no mode set: the picture is shown on a plane beside "
-          "what another program shows), auto (current where fd or plane-id is given, the display "
-          "is on and a plane is free; else the mode on screen stays where it can show the picture, "
-          "and a dark display gets its own), or one of the connector's in pixels and Hz, such as "
-          "1920x1080, 1920x1080@60, 1920x1080@59.94 or 1920x1080i@50 (fields)",
-          "auto",
-          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                   GST_PARAM_MUTABLE_READY)));
-  g_object_class_install_property(
-      klass, PROP_MODE_CHANGES,
-      g_param_spec_enum("mode-changes", "Mode changes",
-                        "When mode=auto and mode=match set a mode, which leaves most displays dark "
-                        "for seconds",
-                        mode_changes_type(), static_cast<gint>(kms::ModeChanges::Auto),
-                        static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                 GST_PARAM_MUTABLE_READY)));
-  g_object_class_install_property(
-      klass, PROP_FIT,
-      g_param_spec_enum(
-          "fit", "Fit",
-          "How the picture fills the render rectangle, or the mode where there is none", fit_type(),
-          static_cast<gint>(kms::Fit::Contain), flags));
-  g_object_class_install_property(
-      klass, PROP_ZPOS,
-      g_param_spec_int(
-          "zpos", "Z position",
-          "Place of the plane in the stack, larger is nearer to the viewer; planes that cannot "
-          "have this value are not used (-1: the driver's value)",
-          -1, G_MAXINT, -1, flags));
-  g_object_class_install_property(
-      klass, PROP_ROTATION,
-      g_param_spec_flags(
-          "rotation", "Rotation",
-          "How the display turns the picture, counter-clockwise in degrees, after reflecting it; "
-          "planes that cannot turn it so are not used",
-          rotation_type(), DRM_MODE_ROTATE_0, flags));
-  g_object_class_override_property(klass, PROP_VIDEO_DIRECTION, "video-direction");
-  g_object_class_install_property(
-      klass, PROP_RESTORE,
-      g_param_spec_boolean("restore", "Restore",
-                           "When the sink leaves PAUSED, show again what the display showed "
-                           "before; otherwise the last frame stays on screen",
-                           TRUE, flags));
-  g_object_class_install_property(
-      klass, PROP_UPRIGHT,
-      g_param_spec_boolean(
-          "upright", "Upright",
-          "Turn the picture so that it is upright on a panel that is mounted rotated (the "
-          "connector's panel orientation), where a plane can; rotation is applied in addition",
-          TRUE, flags));
-  gst_video_overlay_install_properties(klass, PROP_RENDER_RECTANGLE);
+  static const std::vector<Property> all = {
+      // Which display.
+      {PROP_DRIVER_NAME,
+       g_param_spec_string("driver-name", "Driver name",
+                           "Kernel driver of the device to open, such as vkms (empty: any)", "",
+                           kReady),
+       member<kDevice, &DeviceRequest::driver_name>()},
+      {PROP_BUS_ID,
+       g_param_spec_string("bus-id", "Bus ID",
+                           "Bus id of the device to open, such as pci:0000:00:02.0 (empty: any)",
+                           "", kReady),
+       member<kDevice, &DeviceRequest::bus_id>()},
+      {PROP_DEVICE,
+       g_param_spec_string("device", "Device",
+                           "Device node to open, such as /dev/dri/card1 (empty: the first with a "
+                           "connected output that driver-name and bus-id allow)",
+                           "", kReady),
+       member<kDevice, &DeviceRequest::path>()},
+      {PROP_FD,
+       g_param_spec_int(
+           "fd", "File descriptor",
+           "Open KMS device to use in place of opening one; duplicated, so it stays the "
+           "application's, as do its events, none of which the sink asks for or reads; any number "
+           "of sinks may be given the same one (-1: none)",
+           -1, G_MAXINT, -1, kReady),
+       member<kDevice, &DeviceRequest::fd>()},
+      {PROP_LEASE,
+       g_param_spec_string(
+           "lease", "Lease",
+           "Connectors to lease from the device (HDMI-A-1,DP-1), which must be master: the "
+           "sink shows on the lease, and so does every other sink with the same device and "
+           "lease (empty: no lease)",
+           "", kReady),
+       member<kDevice, &DeviceRequest::lease>()},
+      {PROP_CONNECTOR,
+       g_param_spec_string(
+           "connector", "Connector",
+           "Connector to show on, by name (HDMI-A-1) or number (empty: the first that is "
+           "connected)",
+           "", kReady),
+       member<kOutput, &OutputRequest::connector>()},
+      {PROP_PLANE_ID,
+       g_param_spec_int("plane-id", "Plane ID",
+                        "KMS plane to show on (-1 or 0: the first that "
+                        "takes the picture, primary before overlay)",
+                        -1, G_MAXINT, -1, kReady),
+       {[](SinkSettings &settings, const GValue *value) {
+          settings.output.plane_id =
+              static_cast<std::uint32_t>(std::max(0, g_value_get_int(value)));
+        },
+        [](const SinkSettings &settings, GValue *value) {
+          const std::uint32_t id = settings.output.plane_id;
+          write(id != 0 ? static_cast<gint>(id) : -1, value);
+        }}},
+      // When a frame is shown.
+      {PROP_SYNC_MODE,
+       g_param_spec_enum(
+           "sync-mode", "Synchronisation mode",
+           "How the display waits until a buffer was drawn. Read when the sink goes to PAUSED",
+           sync_mode_type(), static_cast<gint>(SyncMode::Auto), kReady),
+       member<&SinkSettings::sync_mode>()},
+      {PROP_FENCE_TIMEOUT,
+       g_param_spec_uint64(
+           "fence-timeout", "Fence timeout",
+           "Nanoseconds after which a frame is left out whose acquire fence has not signalled; "
+           "until it has, the frame waits in the sink and not in the kernel (0: no limit). Read "
+           "when the sink goes to PAUSED",
+           0, G_MAXUINT64, kDefaultFenceTimeout, kReady),
+       member<&SinkSettings::fence_timeout>()},
+      // How the picture is shown.
+      {PROP_MODE,
+       g_param_spec_string(
+           "mode", "Mode",
+           "Display mode: match (the mode that fits the video's size and rate), preferred (the "
+           "display's own choice), current (no mode set: the picture is shown on a plane beside "
+           "what another program shows), auto (current where fd or plane-id is given, the display "
+           "is on and a plane is free; else the mode on screen stays where it can show the "
+           "picture, "
+           "and a dark display gets its own), or one of the connector's in pixels and Hz, such as "
+           "1920x1080, 1920x1080@60, 1920x1080@59.94 or 1920x1080i@50 (fields)",
+           "auto", kReady),
+       member<&SinkSettings::mode>()},
+      {PROP_MODE_CHANGES,
+       g_param_spec_enum(
+           "mode-changes", "Mode changes",
+           "When mode=auto and mode=match set a mode, which leaves most displays dark "
+           "for seconds",
+           mode_changes_type(), static_cast<gint>(kms::ModeChanges::Auto), kReady),
+       member<kOutput, &OutputRequest::mode_changes>()},
+      {PROP_FIT,
+       g_param_spec_enum(
+           "fit", "Fit",
+           "How the picture fills the render rectangle, or the mode where there is none",
+           fit_type(), static_cast<gint>(kms::Fit::Contain), kPlaying),
+       member<kView, &View::fit>()},
+      {PROP_ZPOS,
+       g_param_spec_int(
+           "zpos", "Z position",
+           "Place of the plane in the stack, larger is nearer to the viewer; planes that cannot "
+           "have this value are not used (-1: the driver's value)",
+           -1, G_MAXINT, -1, kPlaying),
+       member<kView, &View::zpos>()},
+      {PROP_ROTATION,
+       g_param_spec_flags(
+           "rotation", "Rotation",
+           "How the display turns the picture, counter-clockwise in degrees, after reflecting it; "
+           "planes that cannot turn it so are not used",
+           rotation_type(), DRM_MODE_ROTATE_0, kPlaying),
+       {nullptr, [](const SinkSettings &settings,
+                    GValue *value) { g_value_set_flags(value, settings.view.rotation); }}},
+      {PROP_RESTORE,
+       g_param_spec_boolean("restore", "Restore",
+                            "When the sink leaves PAUSED, show again what the display showed "
+                            "before; otherwise the last frame stays on screen",
+                            TRUE, kPlaying),
+       member<&SinkSettings::restore>()},
+      {PROP_UPRIGHT,
+       g_param_spec_boolean(
+           "upright", "Upright",
+           "Turn the picture so that it is upright on a panel that is mounted rotated (the "
+           "connector's panel orientation), where a plane can; rotation is applied in addition",
+           TRUE, kPlaying),
+       member<kView, &View::upright>()},
+      // The driver's own properties and features.
+      {PROP_CONNECTOR_PROPERTIES,
+       g_param_spec_boxed(
+           "connector-properties", "Connector properties",
+           "KMS properties of the connector and their values, such as "
+           "\"properties,max-bpc=8,Broadcast-RGB=Full\": integers, or names of values; "
+           "they come back when the sink stops",
+           GST_TYPE_STRUCTURE, kReady),
+       member<&SinkSettings::connector_properties>()},
+      {PROP_PLANE_PROPERTIES,
+       g_param_spec_boxed("plane-properties", "Plane properties",
+                          "KMS properties of the plane that shows the picture, and their values; "
+                          "planes that cannot have them are not used. zpos and rotation set the "
+                          "sink's properties of these names",
+                          GST_TYPE_STRUCTURE, kReady),
+       {nullptr, member<&SinkSettings::plane_properties>().get}},
+      {PROP_VRR,
+       g_param_spec_boolean("vrr", "Variable refresh rate",
+                            "The display refreshes when a frame comes; refused where it cannot",
+                            FALSE, kReady),
+       member<kOutput, &OutputRequest::vrr>()},
+      {PROP_TEARING,
+       g_param_spec_boolean(
+           "tearing", "Tearing",
+           "Frames are shown at once, without waiting for the vertical blank; refused where the "
+           "driver cannot",
+           FALSE, kReady),
+       member<kOutput, &OutputRequest::tearing>()},
+      {PROP_DISPLAY_WIDTH,
+       g_param_spec_int(
+           "display-width", "Display width",
+           "Width of the display's mode in pixels; before the first frame, of the mode "
+           "that another program has set, with mode=current, else of the one that the "
+           "display prefers (0: no display is open)",
+           0, G_MAXINT, 0, kReadOnly),
+       {}},
+      {PROP_DISPLAY_HEIGHT,
+       g_param_spec_int("display-height", "Display height",
+                        "Height of the mode that display-width is of", 0, G_MAXINT, 0, kReadOnly),
+       {}},
+      // The cursor.
+      {PROP_CURSOR_X,
+       g_param_spec_int("cursor-x", "Cursor X",
+                        "Left edge of the cursor, in pixels of the mode; may lie outside", G_MININT,
+                        G_MAXINT, 0, kPlaying),
+       member<&SinkSettings::cursor_x>()},
+      {PROP_CURSOR_Y,
+       g_param_spec_int("cursor-y", "Cursor Y",
+                        "Top edge of the cursor, in pixels of the mode; may lie outside", G_MININT,
+                        G_MAXINT, 0, kPlaying),
+       member<&SinkSettings::cursor_y>()},
+      {PROP_CURSOR_IMAGE,
+       g_param_spec_boxed("cursor-image", "Cursor image",
+                          "Picture for the hardware cursor, video/x-raw of 8-bit RGB with alpha "
+                          "(BGRA, ARGB, RGBA, ABGR; not premultiplied), no larger than the "
+                          "hardware's cursor (NULL: no cursor)",
+                          GST_TYPE_SAMPLE, kPlaying),
+       {nullptr, [](const SinkSettings &settings,
+                    GValue *value) { gst_value_set_sample(value, settings.cursor_image.get()); }}},
+      // kmssink's names, so that its users' command lines work. The default of such a name takes
+      // back
+      // what the same name has set, and nothing else: the order on a command line does not matter.
+      {PROP_CONNECTOR_ID,
+       g_param_spec_int("connector-id", "Connector ID",
+                        "kmssink's name: connector by its number (-1: not by its number)", -1,
+                        G_MAXINT, -1, kReadWrite),
+       {[](SinkSettings &settings, const GValue *value) {
+          std::string &connector = settings.output.connector;
+          if (const gint number = g_value_get_int(value); number >= 0)
+            connector = std::to_string(number);
+          else if (number_or_none(connector) >= 0)
+            connector.clear();
+        },
+        [](const SinkSettings &settings, GValue *value) {
+          write(number_or_none(settings.output.connector), value);
+        }}},
+      {PROP_FORCE_MODESETTING,
+       g_param_spec_boolean("force-modesetting", "Force modesetting",
+                            "kmssink's name: mode=match (true), or mode=auto in place of that",
+                            FALSE, kReadWrite),
+       {[](SinkSettings &settings, const GValue *value) {
+          if (g_value_get_boolean(value))
+            settings.mode = kMatch;
+          else if (settings.mode == kMatch)
+            settings.mode = kAuto;
+        },
+        [](const SinkSettings &settings, GValue *value) {
+          write(settings.mode == kMatch, value);
+        }}},
+      {PROP_RESTORE_CRTC,
+       g_param_spec_boolean("restore-crtc", "Restore CRTC", "kmssink's name of restore", TRUE,
+                            kReadWrite),
+       member<&SinkSettings::restore>()},
+      {PROP_CAN_SCALE,
+       g_param_spec_boolean("can-scale", "Can scale",
+                            "kmssink's name: fit=contain (true) or fit=none", TRUE, kReadWrite),
+       {[](SinkSettings &settings, const GValue *value) {
+          const bool may = g_value_get_boolean(value) != FALSE;
+          if (may != (settings.view.fit != kms::Fit::None))
+            settings.view.fit = may ? kms::Fit::Contain : kms::Fit::None;
+        },
+        [](const SinkSettings &settings, GValue *value) {
+          write(settings.view.fit != kms::Fit::None, value);
+        }}},
+      {PROP_SKIP_VSYNC,
+       g_param_spec_boolean(
+           "skip-vsync", "Skip vsync",
+           "kmssink's name: taken, and without effect, since frames never wait here as it does",
+           TRUE, kReadWrite),
+       {[](SinkSettings &, const GValue *) {},
+        [](const SinkSettings &, GValue *value) { write(true, value); }}},
+      // Of interfaces, and of every element here.
+      {PROP_VIDEO_DIRECTION, nullptr, member<&SinkSettings::direction>()},
+      {PROP_ZERO_COPY, nullptr, member<&SinkSettings::zero_copy>()},
+      {PROP_IMPLICIT_MODIFIER, nullptr, member<&SinkSettings::implicit_modifier>()},
+  };
+  return all;
 }
 
-void install_device_properties(GObjectClass *klass)
+const Access *access_of(guint id)
 {
-  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                              GST_PARAM_MUTABLE_READY);
-  g_object_class_install_property(
-      klass, PROP_DRIVER_NAME,
-      g_param_spec_string("driver-name", "Driver name",
-                          "Kernel driver of the device to open, such as vkms (empty: any)", "",
-                          flags));
-  g_object_class_install_property(
-      klass, PROP_BUS_ID,
-      g_param_spec_string("bus-id", "Bus ID",
-                          "Bus id of the device to open, such as pci:0000:00:02.0 (empty: any)", "",
-                          flags));
-  g_object_class_install_property(
-      klass, PROP_DEVICE,
-      g_param_spec_string("device", "Device",
-                          "Device node to open, such as /dev/dri/card1 (empty: the first with a "
-                          "connected output that driver-name and bus-id allow)",
-                          "", flags));
-  g_object_class_install_property(
-      klass, PROP_FD,
-      g_param_spec_int(
-          "fd", "File descriptor",
-          "Open KMS device to use in place of opening one; duplicated, so it stays the "
-          "application's, as do its events, none of which the sink asks for or reads; any number "
-          "of sinks may be given the same one (-1: none)",
-          -1, G_MAXINT, -1, flags));
-  g_object_class_install_property(
-      klass, PROP_LEASE,
-      g_param_spec_string(
-          "lease", "Lease",
-          "Connectors to lease from the device (HDMI-A-1,DP-1), which must be master: the "
-          "sink shows on the lease, and so does every other sink with the same device and "
-          "lease (empty: no lease)",
-          "", flags));
-  g_object_class_install_property(
-      klass, PROP_CONNECTOR,
-      g_param_spec_string(
-          "connector", "Connector",
-          "Connector to show on, by name (HDMI-A-1) or number (empty: the first that is "
-          "connected)",
-          "", flags));
-  g_object_class_install_property(klass, PROP_PLANE_ID,
-                                  g_param_spec_int("plane-id", "Plane ID",
-                                                   "KMS plane to show on (-1 or 0: the first that "
-                                                   "takes the picture, primary before overlay)",
-                                                   -1, G_MAXINT, -1, flags));
+  for (const Property &property : properties())
+    if (property.id == id)
+      return &property.access;
+  return nullptr;
 }
-
-// Properties about the driver's own properties and features.
-void install_driver_properties(GObjectClass *klass)
-{
-  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                              GST_PARAM_MUTABLE_READY);
-  g_object_class_install_property(
-      klass, PROP_CONNECTOR_PROPERTIES,
-      g_param_spec_boxed(
-          "connector-properties", "Connector properties",
-          "KMS properties of the connector and their values, such as "
-          "\"properties,max-bpc=8,Broadcast-RGB=Full\": integers, or names of values; "
-          "they come back when the sink stops",
-          GST_TYPE_STRUCTURE, flags));
-  g_object_class_install_property(
-      klass, PROP_PLANE_PROPERTIES,
-      g_param_spec_boxed("plane-properties", "Plane properties",
-                         "KMS properties of the plane that shows the picture, and their values; "
-                         "planes that cannot have them are not used. zpos and rotation set the "
-                         "sink's properties of these names",
-                         GST_TYPE_STRUCTURE, flags));
-  g_object_class_install_property(
-      klass, PROP_VRR,
-      g_param_spec_boolean("vrr", "Variable refresh rate",
-                           "The display refreshes when a frame comes; refused where it cannot",
-                           FALSE, flags));
-  g_object_class_install_property(
-      klass, PROP_TEARING,
-      g_param_spec_boolean(
-          "tearing", "Tearing",
-          "Frames are shown at once, without waiting for the vertical blank; refused where the "
-          "driver cannot",
-          FALSE, flags));
-  const auto read_only = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
-  g_object_class_install_property(
-      klass, PROP_DISPLAY_WIDTH,
-      g_param_spec_int("display-width", "Display width",
-                       "Width of the display's mode in pixels; before the first frame, of the mode "
-                       "that another program has set, with mode=current, else of the one that the "
-                       "display prefers (0: no display is open)",
-                       0, G_MAXINT, 0, read_only));
-  g_object_class_install_property(klass, PROP_DISPLAY_HEIGHT,
-                                  g_param_spec_int("display-height", "Display height",
-                                                   "Height of the mode that display-width is of", 0,
-                                                   G_MAXINT, 0, read_only));
-}
-
-void install_cursor_properties(GObjectClass *klass)
-{
-  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                              GST_PARAM_MUTABLE_PLAYING);
-  g_object_class_install_property(
-      klass, PROP_CURSOR_X,
-      g_param_spec_int("cursor-x", "Cursor X",
-                       "Left edge of the cursor, in pixels of the mode; may lie outside", G_MININT,
-                       G_MAXINT, 0, flags));
-  g_object_class_install_property(
-      klass, PROP_CURSOR_Y,
-      g_param_spec_int("cursor-y", "Cursor Y",
-                       "Top edge of the cursor, in pixels of the mode; may lie outside", G_MININT,
-                       G_MAXINT, 0, flags));
-  g_object_class_install_property(
-      klass, PROP_CURSOR_IMAGE,
-      g_param_spec_boxed("cursor-image", "Cursor image",
-                         "Picture for the hardware cursor, video/x-raw of 8-bit RGB with alpha "
-                         "(BGRA, ARGB, RGBA, ABGR; not premultiplied), no larger than the "
-                         "hardware's cursor (NULL: no cursor)",
-                         GST_TYPE_SAMPLE, flags));
-}
-
-// kmssink's names, so that its users' command lines work. Each is another name of a setting above.
-void install_kmssink_names(GObjectClass *klass)
-{
-  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
-  g_object_class_install_property(
-      klass, PROP_CONNECTOR_ID,
-      g_param_spec_int("connector-id", "Connector ID",
-                       "kmssink's name: connector by its number (-1: not by its number)", -1,
-                       G_MAXINT, -1, flags));
-  g_object_class_install_property(
-      klass, PROP_FORCE_MODESETTING,
-      g_param_spec_boolean("force-modesetting", "Force modesetting",
-                           "kmssink's name: mode=match (true), or mode=auto in place of that",
-                           FALSE, flags));
-  g_object_class_install_property(klass, PROP_RESTORE_CRTC,
-                                  g_param_spec_boolean("restore-crtc", "Restore CRTC",
-                                                       "kmssink's name of restore", TRUE, flags));
-  g_object_class_install_property(
-      klass, PROP_CAN_SCALE,
-      g_param_spec_boolean("can-scale", "Can scale",
-                           "kmssink's name: fit=contain (true) or fit=none", TRUE, flags));
-  g_object_class_install_property(
-      klass, PROP_SKIP_VSYNC,
-      g_param_spec_boolean(
-          "skip-vsync", "Skip vsync",
-          "kmssink's name: taken, and without effect, since frames never wait here as it does",
-          TRUE, flags));
-}
-
-} // namespace
 
 void set_sink_property(GObject *object, guint id, const GValue *value, GParamSpec *spec)
 {
-  if (set_view_property(object, id, value) || set_cursor_property(object, id, value))
-    return;
-  if (id == PROP_PLANE_PROPERTIES) {
+  SinkDisplay &display = sink_behind(object).display();
+  if (const Access *access = access_of(id); access && access->set) {
+    display.change([&](SinkSettings &settings) { access->set(settings, value); });
+  } else if (id == PROP_ROTATION) {
+    if (const auto rotation = rotation_of(object, g_value_get_flags(value)))
+      display.change([&](SinkSettings &settings) { settings.set_rotation(*rotation); });
+  } else if (id == PROP_PLANE_PROPERTIES) {
     set_plane_properties(object, value);
-    return;
-  }
-  bool known = false;
-  sink_of(object).display().change(
-      [&](SinkSettings &settings) { known = set_setting(settings, id, value); });
-  if (!known)
+  } else if (id == PROP_CURSOR_IMAGE) {
+    sink_behind(object).set_cursor_image(gst_value_get_sample(value));
+  } else if (!gst_video_overlay_set_property(object, PROP_RENDER_RECTANGLE, id, value)) {
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  }
 }
 
 void get_sink_property(GObject *object, guint id, GValue *value, GParamSpec *spec)
 {
-  if (id == PROP_DRM_STATS)
-    g_value_take_boxed(value, sink_of(object).stats_structure());
-  else if (id == PROP_DISPLAY_WIDTH)
-    g_value_set_int(value, static_cast<gint>(display_size(object).width));
-  else if (id == PROP_DISPLAY_HEIGHT)
-    g_value_set_int(value, static_cast<gint>(display_size(object).height));
-  else if (!get_setting(sink_of(object).display().settings(), id, value))
+  KmsSink &sink = sink_behind(object);
+  if (const Access *access = access_of(id); access && access->get) {
+    access->get(sink.display().settings(), value);
+  } else if (id == PROP_DRM_STATS) {
+    g_value_take_boxed(value, sink.stats_structure());
+  } else if (id == PROP_DISPLAY_WIDTH || id == PROP_DISPLAY_HEIGHT) {
+    const std::shared_ptr<kms::Display> display = sink.display().get();
+    const kms::Screen::Size size = display ? display->display_size() : kms::Screen::Size{};
+    write(static_cast<gint>(id == PROP_DISPLAY_WIDTH ? size.width : size.height), value);
+  } else {
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  }
 }
+
+} // namespace
 
 void install_sink_properties(GObjectClass *klass)
 {
   klass->set_property = logging<set_sink_property>;
   klass->get_property = logging<get_sink_property>;
-  install_device_properties(klass);
-  install_sync_properties(klass);
-  install_view_properties(klass);
-  install_driver_properties(klass);
-  install_cursor_properties(klass);
-  install_kmssink_names(klass);
+  for (const Property &property : properties())
+    if (property.spec)
+      g_object_class_install_property(klass, property.id, property.spec);
+  g_object_class_override_property(klass, PROP_VIDEO_DIRECTION, "video-direction");
+  gst_video_overlay_install_properties(klass, PROP_RENDER_RECTANGLE);
   install_common_properties(
       klass,
       {PROP_ZERO_COPY,

@@ -29,20 +29,11 @@ public:
 
   void ref() noexcept override { gst_object_ref(element_); }
   void unref() noexcept override { gst_object_unref(element_); } // which may end this
-  void display_failed(const Error &error) noexcept override;
-  void formats_changed() noexcept override;
-  void display_stalled(const Error &error) noexcept override;
-  void frame_lost(const Error &error) noexcept override;
-  void connector_changed(const std::string &connector, bool connected) noexcept override;
-  void repaint_wanted() noexcept override;
-  void master_changed(const Error &error, bool master) noexcept override;
-  void joined_output_changed(const Error &error, bool lit) noexcept override;
-  void picture_placed(const std::string &where) noexcept override;
-  void overlay_refused(const Error &error) noexcept override;
-  void view_refused(const Error &error) noexcept override;
-  void turn_left_out(const Error &error) noexcept override;
+  void report(const kms::Report &report) noexcept override;
 
 private:
+  void connector_changed(const std::string &connector, bool connected);
+
   KmsSink &sink_;       // owns this
   GstElement *element_; // borrowed: it owns the sink
   OncePerFailure failure_;

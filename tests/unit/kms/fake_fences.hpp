@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Fences that have the state a test gives them: put in at link time for kms_fence_state.
+// Fences that have the state a test gives them: put in at link time for kms_fence_state.cpp.
 #pragma once
 
 #include <functional>
 
-#include "gst/kms/engine/commit/kms_fence_state.hpp"
+#include "gst/kms/engine/commit/kms_fence_wait.hpp"
 
 namespace gstdrm::test {
 

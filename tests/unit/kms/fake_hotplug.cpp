@@ -9,7 +9,7 @@
 
 #include "fake_drm.hpp"
 #include "gst/kms/engine/card/kms_hotplug.hpp"
-#include "gst/kms/engine/card/kms_application_callback.hpp"
+#include "gst/kms/engine/card/kms_own_thread.hpp"
 
 namespace {
 
@@ -69,12 +69,15 @@ namespace {
 
 // The thread that calls, for as long as it holds the lock.
 struct Caller : gstdrm::kms::OwnThread {
-  Caller() { gstdrm::kms::current_own_thread = this; }
+  Caller() : OwnThread(gstdrm::kLeafLockRank, "Caller") { gstdrm::kms::current_own_thread = this; }
   ~Caller() override { gstdrm::kms::current_own_thread = nullptr; }
   Caller(const Caller &) = delete;
   Caller &operator=(const Caller &) = delete;
   void enter_application() noexcept override { lock.unlock(); }
   void leave_application() noexcept override { lock.lock(); }
+
+private:
+  void run() noexcept override {}
 };
 
 void call_each(void (gstdrm::kms::HotplugHandler::*what)())

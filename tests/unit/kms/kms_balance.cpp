@@ -28,7 +28,7 @@ protected:
   {
     const auto shown = show(display, xrgb(memory, 640, 480));
     ASSERT_TRUE(shown) << shown.error().message;
-    ASSERT_EQ(*shown, Display::Shown::Yes);
+    ASSERT_EQ(*shown, Shown::Yes);
     ASSERT_TRUE(display.drain(kLong_ns));
   }
   static const fakedrm::Commit &last() { return fakedrm::device().commits.back(); }

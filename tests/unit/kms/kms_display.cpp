@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "gst/kms/engine/card/kms_scratch.hpp"
+#include "gst/kms/engine/card/kms_dumb.hpp"
 #include "edids.hpp"
 #include "kms_display_fixture.hpp"
 
@@ -178,7 +178,7 @@ TEST_F(DisplayTest, a_view_that_is_refused_leaves_the_picture)
   view.zpos = 2; // the fake's planes have none
   (*display)->set_view(view);
   auto shown = show(**display, xrgb(memory, 1024, 768));
-  ASSERT_TRUE(shown && *shown == Display::Shown::Yes && (*display)->drain(kLong_ns));
+  ASSERT_TRUE(shown && *shown == Shown::Yes && (*display)->drain(kLong_ns));
   EXPECT_EQ(listener.view_refusals, 1);
   EXPECT_EQ(listener.changes, 0); // the pair is as good as before
   ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)) && (*display)->drain(kLong_ns));
@@ -359,7 +359,7 @@ TEST_F(DisplayTest, a_turned_picture_gets_a_mode_that_holds_it_turned)
   EXPECT_EQ((*display)->limits().max_width, 768U);
   EXPECT_EQ((*display)->limits().max_height, 1024U);
   ASSERT_TRUE((*display)->start() && (*display)->configure(picture(480, 640)));
-  const Result<Display::Shown> shown = show(**display, xrgb(memory, 480, 640));
+  const Result<Shown> shown = show(**display, xrgb(memory, 480, 640));
   ASSERT_TRUE(shown) << shown.error().message;
   EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_W"), 640U);
   EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_X"), 0U); // the mode is 640x480

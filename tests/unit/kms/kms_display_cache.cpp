@@ -2,7 +2,7 @@
 // The engine against a fake libdrm: which imports it keeps, to the frame and to the byte.
 #include <cerrno>
 
-#include "gst/kms/engine/card/kms_refusal.hpp"
+#include "gst/kms/engine/card/kms_objects.hpp"
 #include "kms_display_fixture.hpp"
 
 namespace {
@@ -129,6 +129,14 @@ TEST(Refusals, are_errors_of_the_request_alone)
     EXPECT_TRUE(is_refusal(error)) << error;
   for (const int error : {0, EACCES, EPERM, ENODEV, ENOMEM, EBUSY, EINTR, EIO, ENOENT})
     EXPECT_FALSE(is_refusal(error)) << error;
+}
+
+TEST(MasterLoss, is_what_the_kernel_says_to_others)
+{
+  for (const int error : {EACCES, EPERM})
+    EXPECT_TRUE(is_master_loss(error)) << error;
+  for (const int error : {0, EINVAL, ENODEV, EBUSY, ENOMEM})
+    EXPECT_FALSE(is_master_loss(error)) << error;
 }
 
 } // namespace

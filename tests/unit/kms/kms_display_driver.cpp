@@ -23,9 +23,9 @@ protected:
     device.fd = drm_fd.get();
     return Display::open(device, output, listener);
   }
-  Result<Display::Shown> show_one(Display &display)
+  Result<Shown> show_one(Display &display)
   {
-    Result<Display::Shown> shown = show(display, xrgb(memory, 1024, 768));
+    Result<Shown> shown = show(display, xrgb(memory, 1024, 768));
     EXPECT_TRUE(display.drain(kLong_ns));
     return shown;
   }

@@ -32,10 +32,10 @@ Result<void> live(const DeviceRequest &request, Listener &listener, const Memory
       return import.error();
     Frame frame;
     frame.framebuffer = import->imported;
-    Result<Display::Shown> shown = display.show(frame, FlipQueue::Overflow::Wait);
+    Result<Shown> shown = display.show(frame, FlipQueue::Overflow::Wait);
     if (!shown)
       return shown.error();
-    if (*shown == Display::Shown::Failed)
+    if (*shown == Shown::Failed)
       return Error{ErrorCode::Device, "posted", 0};
   }
   if (!display.drain(kLong_ns))

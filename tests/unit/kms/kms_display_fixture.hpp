@@ -45,22 +45,35 @@ struct Listener : kms::DisplayListener {
   std::atomic<int> refs{0};
   std::atomic<int> failures{0};
   std::atomic<int> changes{0};
-  void display_failed(const Error &) noexcept override { expect_no_lock(), failures++; }
-  void formats_changed() noexcept override { expect_no_lock(), changes++; }
   std::atomic<int> stalls{0};
-  void display_stalled(const Error &) noexcept override { expect_no_lock(), stalls++; }
-  int view_refusals = 0;
-  int master_changes = 0;
-  void master_changed(const Error &, bool) noexcept override { expect_no_lock(), master_changes++; }
-  int plugs = 0;    // messages that the connector has changed
   std::atomic<int> repaints{0}; // wishes for the picture once more
-  int turns_left_out = 0;
-  void turn_left_out(const Error &) noexcept override { expect_no_lock(), turns_left_out++; }
-  void connector_changed(const std::string &, bool) noexcept override { expect_no_lock(), plugs++; }
-  void repaint_wanted() noexcept override { expect_no_lock(), repaints++; }
+  int view_refusals = 0, overlay_refusals = 0, turns_left_out = 0;
+  int master_changes = 0;
+  int plugs = 0; // messages that the connector has changed
+  int dark = 0, lit = 0; // of a joined output
   std::string where;
-  void picture_placed(const std::string &text) noexcept override { expect_no_lock(), where = text; }
-  void view_refused(const Error &) noexcept override { expect_no_lock(), view_refusals++; }
+  void report(const kms::Report &report) noexcept override
+  {
+    using What = kms::Report::What;
+    expect_no_lock();
+    switch (report.what) {
+    case What::Failed: failures++; break;
+    case What::FormatsChanged: changes++; break;
+    case What::Stalled: stalls++; break;
+    case What::RepaintWanted: repaints++; break;
+    case What::MasterLost:
+    case What::MasterRegained: master_changes++; break;
+    case What::Unplugged:
+    case What::PluggedIn: plugs++; break;
+    case What::TurnLeftOut: turns_left_out++; break;
+    case What::ViewRefused: view_refusals++; break;
+    case What::OverlayRefused: overlay_refusals++; break;
+    case What::OutputDark: dark++; break;
+    case What::OutputLit: lit++; break;
+    case What::PicturePlaced: where = report.text; break;
+    case What::FrameLost: break;
+    }
+  }
 };
 
 // Something with an identity: the fake imports it.
@@ -145,7 +158,7 @@ protected:
     return kms::Display::open(request, {}, listener);
   }
 
-  static Result<kms::Display::Shown> show(kms::Display &display, const FrameLayout &layout)
+  static Result<kms::Shown> show(kms::Display &display, const FrameLayout &layout)
   {
     Result<kms::FramebufferCache::Import> import = display.import(layout);
     if (!import)

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "gst/kms/engine/card/kms_same_file.hpp"
+#include "gst/kms/engine/output/kms_registry.hpp"
 #include "kms_display_fixture.hpp"
 
 namespace {

@@ -100,7 +100,7 @@ TEST_P(ModeRows, of_an_adaptive_stream)
     const auto [width, height] = kSteps[i];
     ASSERT_TRUE((*display)->configure(picture(width, height))) << i;
     const auto shown = show(**display, xrgb(memory, width, height));
-    ASSERT_TRUE(shown && *shown == Display::Shown::Yes) << i;
+    ASSERT_TRUE(shown && *shown == Shown::Yes) << i;
     ASSERT_TRUE((*display)->drain(kLong_ns));
     EXPECT_EQ(mode_set_last(), row.modes[i]) << i;
   }
@@ -200,7 +200,7 @@ TEST_P(LeftAlone, without_a_wish)
   const auto [width, height] = row.picture;
   ASSERT_TRUE((*display)->configure(picture(width, height)));
   const auto shown = show(**display, xrgb(memory, width, height));
-  ASSERT_TRUE(shown && *shown == Display::Shown::Yes);
+  ASSERT_TRUE(shown && *shown == Shown::Yes);
   ASSERT_TRUE((*display)->drain(kLong_ns));
   EXPECT_EQ(mode_set_last(), row.mode);
   const fakedrm::Commit &last = fakedrm::device().commits.back();

@@ -12,7 +12,7 @@ using namespace gstdrm;
 using namespace gstdrm::kms;
 using namespace gstdrm::test;
 
-using Shown = Display::Shown;
+using Shown = Shown;
 
 TEST_F(DisplayTest, a_frame_is_dropped_while_nothing_is_connected)
 {

@@ -138,7 +138,7 @@ TEST_F(Showing, a_display_that_came_while_another_program_was_master_is_noticed)
     lose(true);
     if (frames_come) {
       const auto dropped = show(**display, xrgb(memory, 1024, 768));
-      ASSERT_TRUE(dropped && *dropped == Display::Shown::Dropped);
+      ASSERT_TRUE(dropped && *dropped == Shown::Dropped);
     }
     fakedrm::tick();
     fakedrm::tick();

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "gst/kms/engine/card/kms_scratch.hpp"
+#include "gst/kms/engine/card/kms_dumb.hpp"
 #include "gst/kms/engine/output/kms_registry.hpp"
 #include "kms_display_fixture.hpp"
 

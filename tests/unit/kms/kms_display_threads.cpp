@@ -197,9 +197,7 @@ struct LetsGo : Listener {
   int calls = 0, calls_without_owner = 0;
   void ref() noexcept override { kept = seen.lock(); }
   void unref() noexcept override { kept.reset(); }
-  void formats_changed() noexcept override { called(); }
-  void connector_changed(const std::string &, bool) noexcept override { called(); }
-  void called()
+  void report(const Report &) noexcept override
   {
     calls++;
     calls_without_owner += seen.expired();
@@ -260,8 +258,12 @@ struct StateLock : Listener {
   std::timed_mutex state;
   std::shared_ptr<Display> display;
   std::atomic<bool> inside{false}, in_time{false}, done{false};
-  void connector_changed(const std::string &, bool) noexcept override { end(); }
-  void display_failed(const Error &) noexcept override { end(); }
+  void report(const Report &report) noexcept override
+  {
+    if (report.what == Report::What::Failed || report.what == Report::What::Unplugged ||
+        report.what == Report::What::PluggedIn)
+      end();
+  }
   // As a synchronous bus handler does it.
   void end() noexcept
   {

@@ -25,7 +25,7 @@ protected:
     ASSERT_TRUE(display->start() && display->configure(picture(1024, 768)));
     ASSERT_TRUE(show_one() && display->drain(kLong_ns));
   }
-  Result<Display::Shown> show_one() { return show(*display, xrgb(memory, 1024, 768)); }
+  Result<Shown> show_one() { return show(*display, xrgb(memory, 1024, 768)); }
   void TearDown() override
   {
     (void)display->stop();
@@ -67,10 +67,10 @@ TEST_F(Waits, a_frame_that_waits_for_its_turn)
   start();
   hold_flips();
   ASSERT_TRUE(show_one() && show_one()); // in flight, and waiting
-  Result<Display::Shown> shown = Error{};
+  Result<Shown> shown = Error{};
   end_while_it_sleeps([&] { shown = show_one(); }, [&] { display->set_flushing(true); });
   ASSERT_TRUE(shown);
-  EXPECT_EQ(*shown, Display::Shown::Flushing);
+  EXPECT_EQ(*shown, Shown::Flushing);
 }
 
 TEST_F(Waits, a_mode_set_that_waits_for_a_flip)
@@ -79,10 +79,10 @@ TEST_F(Waits, a_mode_set_that_waits_for_a_flip)
   hold_flips();
   ASSERT_TRUE(show_one());
   ASSERT_TRUE(display->configure(picture(640, 480)));
-  Result<Display::Shown> shown = Error{};
+  Result<Shown> shown = Error{};
   end_while_it_sleeps([&] { shown = show(*display, xrgb(memory, 640, 480)); }, [&] { display->set_flushing(true); });
   ASSERT_TRUE(shown);
-  EXPECT_EQ(*shown, Display::Shown::Flushing);
+  EXPECT_EQ(*shown, Shown::Flushing);
   EXPECT_EQ(fakedrm::device().commits.size(), 2U);
 }
 
@@ -96,7 +96,7 @@ TEST_F(Waits, a_first_frame_that_waits_for_a_busy_device)
   display->set_flushing(true);
   const auto shown = show(*display, nv12(memory, memory, 1024, 768));
   ASSERT_TRUE(shown);
-  EXPECT_EQ(*shown, Display::Shown::Flushing);
+  EXPECT_EQ(*shown, Shown::Flushing);
   EXPECT_EQ(fakedrm::device().busy_commits, 1000000); // nobody asked
   fakedrm::device().busy_commits = 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What EDIDs say of colours: made by the tests, whole and broken.
-#include "gst/kms/engine/output/kms_edid.hpp"
+#include "gst/kms/engine/output/kms_output.hpp"
 
 #include <cstdint>
 #include <random>

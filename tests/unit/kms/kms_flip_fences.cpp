@@ -83,7 +83,7 @@ protected:
     made.acquire_fence = std::move(fence);
     return made;
   }
-  FlipQueue::Outcome submit(Frame made, FlipQueue::Overflow overflow = FlipQueue::Overflow::Replace)
+  Shown submit(Frame made, FlipQueue::Overflow overflow = FlipQueue::Overflow::Replace)
   {
     return queue.submit(made, overflow);
   }
@@ -231,7 +231,7 @@ TEST_F(FlipFencesTest, nothing_overtakes_where_every_frame_is_shown)
   EXPECT_EQ(target.calls.size(), 1U);
   states[pending->get()] = FenceState::Signalled;
   queue.on_timer();
-  EXPECT_EQ(waiting.get(), FlipQueue::Outcome::Queued);
+  EXPECT_EQ(waiting.get(), Shown::Yes);
   vblank();
   vblank();
   EXPECT_EQ(queue.counters().shown, 3U);
@@ -271,7 +271,7 @@ TEST_F(FlipFencesTest, a_refusal_for_another_reason_is_an_error)
 {
   settle();
   target.results = {-EINVAL, -EINVAL};
-  EXPECT_EQ(submit(frame(a, fence(FenceState::Signalled))), FlipQueue::Outcome::Failed);
+  EXPECT_EQ(submit(frame(a, fence(FenceState::Signalled))), Shown::Failed);
   EXPECT_EQ(target.calls.size(), 3U); // with the fence, and without
 }
 
@@ -296,7 +296,7 @@ TEST_F(FlipFencesTest, a_mode_set_waits_for_its_fence)
   EXPECT_EQ(queue.next_deadline(), now + kTimeout);
   states[pending->get()] = FenceState::Signalled;
   queue.on_timer();
-  EXPECT_EQ(awaited.get(), FlipQueue::Awaited::Signalled);
+  EXPECT_EQ(awaited.get(), Shown::Yes);
   EXPECT_EQ(first.acquire_fence, nullptr);
   EXPECT_EQ(queue.watched_fence(), nullptr);
   EXPECT_EQ(queue.counters().waits, 1U);
@@ -310,7 +310,7 @@ TEST_F(FlipFencesTest, a_mode_set_does_not_wait_for_ever)
     std::this_thread::yield();
   now = queue.next_deadline();
   queue.on_timer();
-  EXPECT_EQ(awaited.get(), FlipQueue::Awaited::Lost);
+  EXPECT_EQ(awaited.get(), Shown::Dropped);
   EXPECT_EQ(queue.counters().fence_timeouts, 1U);
 }
 
@@ -322,7 +322,7 @@ TEST_F(FlipFencesTest, a_flush_ends_the_wait_before_a_mode_set)
   while (!queue.watched_fence())
     std::this_thread::yield();
   queue.set_flushing(true);
-  EXPECT_EQ(awaited.get(), FlipQueue::Awaited::Flushing);
+  EXPECT_EQ(awaited.get(), Shown::Flushing);
   EXPECT_NE(first.acquire_fence, nullptr); // for another try
   EXPECT_EQ(queue.watched_fence(), nullptr); // nobody waits for it now
   EXPECT_EQ(queue.next_deadline(), kNever);

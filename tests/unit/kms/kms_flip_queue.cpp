@@ -58,7 +58,7 @@ protected:
   // A buffer that tells whether it was given back.
   std::shared_ptr<int> buffer() { return std::make_shared<int>(0); }
 
-  FlipQueue::Outcome submit(const std::shared_ptr<int> &owner,
+  Shown submit(const std::shared_ptr<int> &owner,
                             FlipQueue::Overflow overflow = FlipQueue::Overflow::Replace,
                             std::int64_t due = kNever)
   {
@@ -89,7 +89,7 @@ protected:
 
 TEST_F(FlipQueueTest, first_frame_is_committed_at_once)
 {
-  EXPECT_EQ(submit(buffer()), FlipQueue::Outcome::Queued);
+  EXPECT_EQ(submit(buffer()), Shown::Yes);
   EXPECT_EQ(target.calls.size(), 1U);
   EXPECT_EQ(queue.counters().shown, 0U); // not before its flip
   vblank();
@@ -174,7 +174,7 @@ TEST_F(FlipQueueTest, busy_is_not_an_error)
 {
   target.results = {-EBUSY, -EBUSY, 0};
   auto a = buffer();
-  EXPECT_EQ(submit(a), FlipQueue::Outcome::Queued);
+  EXPECT_EQ(submit(a), Shown::Yes);
   EXPECT_EQ(wakes, 1); // the event thread has to look again
   refused++;
   const std::int64_t retry = queue.next_deadline();
@@ -196,15 +196,15 @@ TEST_F(FlipQueueTest, a_refused_commit_fails_once)
 {
   auto a = buffer(), b = buffer();
   target.results = {-EINVAL};
-  EXPECT_EQ(submit(a), FlipQueue::Outcome::Failed);
+  EXPECT_EQ(submit(a), Shown::Failed);
   EXPECT_EQ(a.use_count(), 1);
-  EXPECT_EQ(submit(b), FlipQueue::Outcome::Failed);
+  EXPECT_EQ(submit(b), Shown::Failed);
   EXPECT_EQ(queue.counters().dropped, 0U); // of both the caller was told
   EXPECT_EQ(target.calls.size(), 1U);
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_EQ(errors[0].sys_errno, EINVAL);
   queue.clear();
-  EXPECT_EQ(submit(b), FlipQueue::Outcome::Queued);
+  EXPECT_EQ(submit(b), Shown::Yes);
 }
 
 TEST_F(FlipQueueTest, events_of_the_time_before_clear_are_nobodys)
@@ -244,12 +244,12 @@ TEST_F(FlipQueueTest, waiting_submission_sleeps_until_the_slot_is_free)
     std::this_thread::yield();
   EXPECT_EQ(queue.counters().dropped, 0U);
   vblank();
-  EXPECT_EQ(waiting.get(), FlipQueue::Outcome::Queued);
+  EXPECT_EQ(waiting.get(), Shown::Yes);
   EXPECT_EQ(queue.counters().dropped, 0U);
   EXPECT_EQ(queue.counters().waits, 1U);
   vblank();
   vblank();
-  EXPECT_EQ(submit(buffer(), FlipQueue::Overflow::Wait), FlipQueue::Outcome::Queued);
+  EXPECT_EQ(submit(buffer(), FlipQueue::Overflow::Wait), Shown::Yes);
   EXPECT_EQ(queue.counters().waits, 1U); // the slot was free
 }
 
@@ -265,13 +265,13 @@ TEST_F(FlipQueueTest, flushing_wakes_it_and_leaves_the_frame_alone)
   while (queue.counters().waits == 0)
     std::this_thread::yield();
   queue.set_flushing(true);
-  EXPECT_EQ(waiting.get(), FlipQueue::Outcome::Flushing);
+  EXPECT_EQ(waiting.get(), Shown::Flushing);
   EXPECT_EQ(frame.owner, owner);
-  EXPECT_EQ(queue.submit(frame, FlipQueue::Overflow::Wait), FlipQueue::Outcome::Flushing);
+  EXPECT_EQ(queue.submit(frame, FlipQueue::Overflow::Wait), Shown::Flushing);
   EXPECT_EQ(queue.counters().waits, 1U); // a frame of a flush does not wait
   queue.set_flushing(false);
   vblank();
-  EXPECT_EQ(queue.submit(frame, FlipQueue::Overflow::Wait), FlipQueue::Outcome::Queued);
+  EXPECT_EQ(queue.submit(frame, FlipQueue::Overflow::Wait), Shown::Yes);
 }
 
 TEST_F(FlipQueueTest, drain_waits_for_the_last_flip)
@@ -361,7 +361,7 @@ TEST_F(FlipQueueTest, a_refused_capture_costs_no_frame)
     std::this_thread::yield();
   target.results = {-EINVAL, 0};
   refused++;
-  EXPECT_EQ(submit(buffer()), FlipQueue::Outcome::Queued);
+  EXPECT_EQ(submit(buffer()), Shown::Yes);
   EXPECT_FALSE(capture.get());
   EXPECT_FALSE(target.calls.back().job);
   vblank();

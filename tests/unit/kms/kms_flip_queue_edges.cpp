@@ -171,7 +171,7 @@ TEST_F(Edges, a_failure_drops_and_counts_what_waits)
   ASSERT_FALSE(capture);
   EXPECT_EQ(capture.error().sys_errno, EPERM);
   queue.forgive();
-  EXPECT_EQ(submit(frame()), FlipQueue::Outcome::Queued);
+  EXPECT_EQ(submit(frame()), Shown::Yes);
 }
 
 TEST_F(Edges, each_errno_of_a_commit_has_its_own_cure)
@@ -183,7 +183,7 @@ TEST_F(Edges, each_errno_of_a_commit_has_its_own_cure)
                                                {EINVAL, "GST_DEBUG"}};
   for (const auto &[error, cure] : rows) {
     target.results = {-error};
-    EXPECT_EQ(submit(frame()), FlipQueue::Outcome::Failed);
+    EXPECT_EQ(submit(frame()), Shown::Failed);
     EXPECT_NE(errors.back().message.find(cure), std::string::npos) << errors.back().message;
     queue.clear();
   }
@@ -271,7 +271,7 @@ TEST_F(Edges, without_memory_the_display_fails_and_what_waits_is_kept_for_clear)
   ASSERT_TRUE(queue.failure());
   EXPECT_EQ(queue.failure()->sys_errno, ENOMEM);
   Frame next = frame();
-  EXPECT_EQ(queue.submit(next, FlipQueue::Overflow::Wait), FlipQueue::Outcome::Failed);
+  EXPECT_EQ(queue.submit(next, FlipQueue::Overflow::Wait), Shown::Failed);
   EXPECT_EQ(queue.counters().waits, 0U);
   EXPECT_EQ(waits.owner.use_count(), 2);
   queue.clear();
@@ -285,7 +285,7 @@ TEST_F(Edges, a_lost_display_ends_the_wait_before_a_mode_set)
   while (!queue.watched_fence())
     std::this_thread::yield();
   queue.abort({gstdrm::ErrorCode::Device, "gone", ENODEV});
-  EXPECT_EQ(awaited.get(), FlipQueue::Awaited::Failed);
+  EXPECT_EQ(awaited.get(), Shown::Failed);
 }
 
 TEST_F(Edges, a_ready_frame_that_is_put_off_is_not_watched)

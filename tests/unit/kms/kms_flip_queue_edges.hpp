@@ -68,7 +68,7 @@ protected:
       made.acquire_fence = std::make_shared<UniqueFd>(open_null());
     return made;
   }
-  FlipQueue::Outcome submit(Frame made) { return queue.submit(made, FlipQueue::Overflow::Replace); }
+  Shown submit(Frame made) { return queue.submit(made, FlipQueue::Overflow::Replace); }
   void vblank()
   {
     now += kRefresh;
@@ -76,7 +76,7 @@ protected:
   }
   void settle()
   {
-    EXPECT_EQ(submit(frame()), FlipQueue::Outcome::Queued);
+    EXPECT_EQ(submit(frame()), Shown::Yes);
     vblank();
   }
 

@@ -40,7 +40,7 @@ protected:
     auto owner = std::make_shared<int>(0);
     Frame frame;
     frame.owner = owner;
-    EXPECT_EQ(queue.submit(frame, FlipQueue::Overflow::Replace), FlipQueue::Outcome::Queued);
+    EXPECT_EQ(queue.submit(frame, FlipQueue::Overflow::Replace), Shown::Yes);
     return owner;
   }
   void vblank()

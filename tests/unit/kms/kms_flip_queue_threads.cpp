@@ -71,7 +71,7 @@ protected:
       frame.owner = std::make_shared<Owner>(released);
       frame.acquire_fence = i % 2 ? fence : nullptr;
       frame.due_ns = 1;
-      if (queue.submit(frame, GetParam()) == FlipQueue::Outcome::Queued)
+      if (queue.submit(frame, GetParam()) == Shown::Yes)
         add(queued);
       else
         refused++;

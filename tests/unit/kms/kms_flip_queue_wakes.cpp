@@ -45,7 +45,7 @@ protected:
       made.acquire_fence = std::make_shared<UniqueFd>(UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC)));
     return made;
   }
-  void submit(Frame made) { EXPECT_EQ(queue.submit(made, FlipQueue::Overflow::Replace), FlipQueue::Outcome::Queued); }
+  void submit(Frame made) { EXPECT_EQ(queue.submit(made, FlipQueue::Overflow::Replace), Shown::Yes); }
   // What the event thread does before it sleeps again.
   void sleep()
   {

@@ -65,7 +65,7 @@ protected:
 
   Target target;
   std::int64_t now = 1'000'000'000;
-  FlipQueue::Outcome outcome{};
+  Shown outcome{};
   std::atomic<int> wakes{0}; // on any thread
   std::vector<gstdrm::Error> errors;
   FlipQueue queue{target, [this] { return now; }, [this] { wakes++; },
@@ -87,7 +87,7 @@ TEST_F(Stall, a_flip_that_never_comes_is_a_failure)
   EXPECT_TRUE(queue.is_stalled());
   EXPECT_EQ(queue.next_deadline(), kNever);
   submit();
-  EXPECT_EQ(outcome, FlipQueue::Outcome::Failed);
+  EXPECT_EQ(outcome, Shown::Failed);
   EXPECT_FALSE(first.expired()); // on screen, as far as anybody knows
   EXPECT_FALSE(lost.expired());
 }
@@ -182,7 +182,7 @@ TEST_F(Stall, ends_a_wait)
   while (queue.counters().waits == 0)
     std::this_thread::yield();
   sleep();
-  EXPECT_EQ(third.get(), FlipQueue::Outcome::Failed);
+  EXPECT_EQ(third.get(), Shown::Failed);
 }
 
 TEST_F(Stall, busy_is_not_waited_out_for_ever)
@@ -303,10 +303,9 @@ TEST_F(Stall, a_second_frame_waits_with_variable_refresh)
 
 TEST(FenceTime, without_an_overflow)
 {
-  FenceGate gate;
-  gate.set_rules({true, INT64_MAX - 1});
+  const FenceRules rules{true, INT64_MAX - 1};
   const auto fence = std::make_shared<gstdrm::UniqueFd>(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  EXPECT_EQ(gate.hold(fence, 5'000'000'000).give_up_at, kNever);
+  EXPECT_EQ(rules.wait_for(fence, 5'000'000'000).give_up_at, kNever);
 }
 
 } // namespace

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gst/kms/engine/output/kms_formats.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,6 +9,7 @@
 
 #include <drm_fourcc.h>
 #include <drm_mode.h>
+#include <gst/drm/core/in_formats.hpp>
 #include <gtest/gtest.h>
 
 namespace {
@@ -99,7 +99,7 @@ class InFormats : public testing::TestWithParam<Row> {};
 
 TEST_P(InFormats, parses)
 {
-  const auto set = gstdrm::kms::parse_in_formats(GetParam().blob);
+  const auto set = gstdrm::parse_in_formats(GetParam().blob);
   ASSERT_TRUE(set) << set.error().message;
   EXPECT_EQ(*set, FormatSet::from_pairs(GetParam().expected));
 }
@@ -125,9 +125,9 @@ class BadInFormats : public testing::TestWithParam<BadRow> {};
 TEST_P(BadInFormats, is_an_error)
 {
   auto blob = make_blob({DRM_FORMAT_XRGB8888, DRM_FORMAT_NV12}, {{3, 0, 0}, {3, 0, kYTiled}});
-  ASSERT_TRUE(gstdrm::kms::parse_in_formats(blob));
+  ASSERT_TRUE(gstdrm::parse_in_formats(blob));
   std::memcpy(blob.data() + GetParam().at, &GetParam().value, 4);
-  const auto set = gstdrm::kms::parse_in_formats(blob);
+  const auto set = gstdrm::parse_in_formats(blob);
   ASSERT_FALSE(set);
   EXPECT_NE(set.error().message.find("IN_FORMATS"), std::string::npos);
 }
@@ -140,7 +140,7 @@ TEST(InFormatsBlob, cut_anywhere_never_reads_past_the_end)
   const auto blob = make_blob({DRM_FORMAT_XRGB8888, DRM_FORMAT_NV12}, {{3, 0, 0}, {3, 0, kYTiled}});
   for (std::size_t size = 0; size < blob.size(); size++) {
     const std::vector<std::uint8_t> cut(blob.begin(), blob.begin() + static_cast<std::ptrdiff_t>(size));
-    EXPECT_FALSE(gstdrm::kms::parse_in_formats(cut)) << size;
+    EXPECT_FALSE(gstdrm::parse_in_formats(cut)) << size;
   }
 }
 
@@ -160,7 +160,7 @@ TEST_P(RealInFormats, parses)
     expected.push_back({static_cast<std::uint32_t>(fourcc_code(fourcc[0], fourcc[1], fourcc[2], fourcc[3])), std::stoull(line, nullptr, 16)});
   }
   ASSERT_FALSE(expected.empty());
-  const auto set = gstdrm::kms::parse_in_formats(blob);
+  const auto set = gstdrm::parse_in_formats(blob);
   ASSERT_TRUE(set) << set.error().message;
   EXPECT_EQ(*set, FormatSet::from_pairs(expected));
 }
@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Drivers, RealInFormats, testing::Values("i915-primary-p
 TEST(ImplicitFormats, every_fourcc_once)
 {
   const std::uint32_t fourccs[] = {DRM_FORMAT_NV12, DRM_FORMAT_XRGB8888, DRM_FORMAT_NV12};
-  const FormatSet set = gstdrm::kms::implicit_formats(fourccs);
+  const FormatSet set = gstdrm::implicit_formats(fourccs);
   EXPECT_EQ(set.size(), 2U);
   EXPECT_TRUE(set.contains({DRM_FORMAT_NV12, gstdrm::kModImplicit}));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gst/kms/engine/commit/kms_hdr.hpp"
+#include "gst/kms/engine/commit/kms_request.hpp"
 
 #include <cstring>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What uevents mean to a display; and a display that comes back another.
 #include "gst/kms/engine/card/kms_hotplug.hpp"
-#include "gst/kms/engine/card/kms_application_callback.hpp"
+#include "gst/kms/engine/card/kms_own_thread.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -105,7 +105,7 @@ TEST_F(Joined, a_plane_that_was_lit_in_the_meantime_is_left_alone)
   fakedrm::device().plane_users.erase(fakedrm::kOverlay);
   const auto again = show(**display, xrgb(memory, 320, 240));
   ASSERT_TRUE(again) << again.error().message;
-  EXPECT_EQ(*again, Display::Shown::Yes);
+  EXPECT_EQ(*again, Shown::Yes);
 }
 
 // A sink of another process, which has the node open too, takes the same plane: whoever is first
@@ -265,7 +265,7 @@ TEST_F(Joined, the_first_frame_waits_for_the_turn_of_the_other_program)
       const auto replugged = std::chrono::steady_clock::now();
       const auto shown = show(**display, xrgb(memory, 320, 240));
       ASSERT_TRUE(shown) << shown.error().message;
-      EXPECT_EQ(*shown, connected ? Display::Shown::Yes : Display::Shown::Dropped);
+      EXPECT_EQ(*shown, connected ? Shown::Yes : Shown::Dropped);
       EXPECT_GE(std::chrono::steady_clock::now() - replugged, turn) << what << " " << connected;
     }
     ASSERT_TRUE((*display)->drain(kLong_ns));
@@ -295,7 +295,7 @@ TEST_F(Joined, frames_are_dropped_while_the_output_is_dark)
   for (int i = 0; i < 100 && dropped < 3; i++) { // the first may wait for the other program's turn
     const auto shown = show(**display, xrgb(memory, 320, 240));
     ASSERT_TRUE(shown) << shown.error().message;
-    dropped += *shown == Display::Shown::Dropped ? 1 : 0;
+    dropped += *shown == Shown::Dropped ? 1 : 0;
   }
   EXPECT_EQ(dropped, 3);
   EXPECT_EQ(heard.dark, 1);
@@ -306,7 +306,7 @@ TEST_F(Joined, frames_are_dropped_while_the_output_is_dark)
   fakedrm::device().fail_call.clear();
   const auto shown = show(**display, xrgb(memory, 320, 240));
   ASSERT_TRUE(shown);
-  EXPECT_EQ(*shown, Display::Shown::Yes);
+  EXPECT_EQ(*shown, Shown::Yes);
   EXPECT_EQ(heard.lit, 1);
   EXPECT_EQ(value(fakedrm::device().commits.back(), fakedrm::kOverlay, "CRTC_X"), 240U);
   EXPECT_EQ(heard.failures, 0);
@@ -324,7 +324,7 @@ TEST_F(Joined, a_waiting_frame_that_a_dark_output_refuses_is_dropped)
   for (const char *which : {"in flight", "waiting"}) {
     const auto shown = show(**display, xrgb(memory, 320, 240));
     ASSERT_TRUE(shown) << which << ": " << shown.error().message;
-    ASSERT_EQ(*shown, Display::Shown::Yes) << which;
+    ASSERT_EQ(*shown, Shown::Yes) << which;
   }
   ASSERT_EQ((*display)->counters().held, 2U); // one in flight, one waiting
   const std::uint64_t dropped = (*display)->counters().dropped;
@@ -336,10 +336,10 @@ TEST_F(Joined, a_waiting_frame_that_a_dark_output_refuses_is_dropped)
   EXPECT_EQ((*display)->counters().dropped, dropped + 1);
   const auto next = show(**display, xrgb(memory, 320, 240));
   ASSERT_TRUE(next) << next.error().message;
-  EXPECT_EQ(*next, Display::Shown::Dropped);
+  EXPECT_EQ(*next, Shown::Dropped);
   const auto after = show(**display, xrgb(memory, 320, 240));
   ASSERT_TRUE(after) << after.error().message;
-  EXPECT_EQ(*after, Display::Shown::Dropped);
+  EXPECT_EQ(*after, Shown::Dropped);
   EXPECT_EQ(heard.dark, 1);
   EXPECT_EQ((*display)->counters().held, 0U);
   EXPECT_EQ((*display)->counters().dropped, dropped + 3);
@@ -348,7 +348,7 @@ TEST_F(Joined, a_waiting_frame_that_a_dark_output_refuses_is_dropped)
   d.send_events = true;
   const auto lit = show(**display, xrgb(memory, 320, 240));
   ASSERT_TRUE(lit) << lit.error().message;
-  EXPECT_EQ(*lit, Display::Shown::Yes);
+  EXPECT_EQ(*lit, Shown::Yes);
   EXPECT_EQ(heard.lit, 1);
   EXPECT_EQ(heard.failures, 0);
 }
@@ -369,7 +369,7 @@ TEST_F(Joined, a_lease_that_is_revoked_is_an_error)
     bool failed = false;
     for (int i = 0; i < 3 && !failed; i++) {
       const auto shown = show(**display, xrgb(memory, 320, 240));
-      failed = !shown || *shown == Display::Shown::Failed;
+      failed = !shown || *shown == Shown::Failed;
     }
     EXPECT_TRUE(failed);
     EXPECT_EQ(heard.dark, 0);

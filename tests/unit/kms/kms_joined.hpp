@@ -14,12 +14,6 @@ namespace gstdrm::test {
 
 inline constexpr std::uint32_t kModeBlob = 600, kOtherModeBlob = 601, kForeignFramebuffer = 77;
 
-struct JoinListener : Listener {
-  ~JoinListener() override { wait(); } // before what the event thread calls goes
-  int dark = 0, lit = 0;
-  void joined_output_changed(const Error &, bool on) noexcept override { (on ? lit : dark)++; }
-};
-
 // Another program shows 640x480 on the primary plane.
 class Joined : public DisplayTest {
 protected:
@@ -70,12 +64,12 @@ protected:
     for (int i = 0; i < frames; i++) {
       const auto shown = show(display, xrgb(memory, 320, 240));
       ASSERT_TRUE(shown) << shown.error().message;
-      ASSERT_EQ(*shown, kms::Display::Shown::Yes);
+      ASSERT_EQ(*shown, kms::Shown::Yes);
     }
     ASSERT_TRUE(display.drain(kLong_ns));
   }
 
-  JoinListener heard;
+  Listener heard;
 };
 
 } // namespace gstdrm::test

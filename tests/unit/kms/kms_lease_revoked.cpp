@@ -34,14 +34,14 @@ protected:
     fakedrm::device().revoke_at = at;
   }
   // What the sink would post.
-  static std::string told(const Display &display, const Result<Display::Shown> &shown)
+  static std::string told(const Display &display, const Result<Shown> &shown)
   {
     if (!shown)
       return shown.error().message;
     const std::optional<Error> why = display.failure();
     return why ? why->message : "nothing";
   }
-  Result<Display::Shown> push(Display &display)
+  Result<Shown> push(Display &display)
   {
     Frame frame;
     {
@@ -60,21 +60,21 @@ protected:
   {
     for (int i = 0; i < kFrames; i++) {
       const auto shown = push(display);
-      if (shown && *shown == Display::Shown::Yes && !is_revoked())
+      if (shown && *shown == Shown::Yes && !is_revoked())
         continue;
       if (shown &&
-          *shown == Display::Shown::Yes) { // its commit was made by the event thread, or is to come
+          *shown == Shown::Yes) { // its commit was made by the event thread, or is to come
         (void)display.drain(kLong_ns);
         continue;
       }
       EXPECT_TRUE(is_revoked());
-      EXPECT_TRUE(!shown || *shown == Display::Shown::Failed) << "frame " << i << " was dropped";
+      EXPECT_TRUE(!shown || *shown == Shown::Failed) << "frame " << i << " was dropped";
       EXPECT_NE(told(display, shown).find("revoked"), std::string::npos) << told(display, shown);
       return;
     }
     (void)display.drain(kLong_ns); // the event thread commits what waits
     EXPECT_TRUE(!is_revoked() ||
-                told(display, Display::Shown::Yes).find("revoked") != std::string::npos);
+                told(display, Shown::Yes).find("revoked") != std::string::npos);
   }
   // One frame in flight, and one that waits, when `revoke` is called.
   void end_with_a_flip_outstanding(const std::function<void()> &revoke)
@@ -93,7 +93,7 @@ protected:
     while (heard.failures == 0)
       std::this_thread::yield();
     const auto shown = push(display);
-    EXPECT_TRUE(!shown || *shown == Display::Shown::Failed);
+    EXPECT_TRUE(!shown || *shown == Shown::Failed);
     EXPECT_NE(told(display, shown).find("revoked"), std::string::npos) << told(display, shown);
     EXPECT_TRUE(display.stop()); // there is nothing to put back
     EXPECT_EQ(heard.failures, 1);

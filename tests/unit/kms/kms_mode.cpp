@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gst/kms/engine/output/kms_aspect.hpp"
 #include "gst/kms/engine/output/kms_mode.hpp"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gst/kms/engine/commit/kms_overlay_pixels.hpp"
+#include "gst/kms/engine/commit/kms_overlay.hpp"
 #include "gst/kms/engine/commit/kms_plan.hpp"
 #include "kms_values.hpp"
 

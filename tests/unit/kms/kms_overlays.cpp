@@ -19,12 +19,6 @@ using namespace gstdrm::test;
 using fakedrm::kOverlay;
 using fakedrm::kPrimary;
 
-struct OverlayListener : Listener {
-  ~OverlayListener() override { wait(); }
-  int refusals = 0;
-  void overlay_refused(const Error &) noexcept override { refusals++; }
-};
-
 // Pictures of 1024x768 on the primary plane, and an overlay plane with alpha.
 class Overlays : public DisplayTest {
 protected:
@@ -73,7 +67,7 @@ protected:
     frame.origin = origin;
     frame.overlay = std::move(overlay);
     const auto shown = display->show(frame, FlipQueue::Overflow::Wait);
-    EXPECT_TRUE(shown && *shown == Display::Shown::Yes);
+    EXPECT_TRUE(shown && *shown == Shown::Yes);
     EXPECT_TRUE(display->drain(kLong_ns));
     return fakedrm::device().commits.back();
   }
@@ -87,7 +81,7 @@ protected:
   }
   static std::size_t commits() { return fakedrm::device().commits.size(); }
 
-  OverlayListener heard;
+  Listener heard;
   std::shared_ptr<Display> display;
 };
 
@@ -201,7 +195,7 @@ TEST_F(Overlays, refused_by_a_flip_are_left_out)
   EXPECT_EQ(value(c, kOverlay, "FB_ID"), 0U);
   EXPECT_FALSE(display->can_overlay());
   EXPECT_FALSE(names_overlay(push(overlay)));
-  EXPECT_EQ(heard.refusals, 1);
+  EXPECT_EQ(heard.overlay_refusals, 1);
   EXPECT_EQ(heard.changes, changes + 1);
   EXPECT_EQ(heard.failures, 0);
   const auto counters = display->overlay_counters();
@@ -222,7 +216,7 @@ TEST_F(Overlays, refused_with_the_first_frame_are_left_out)
   EXPECT_TRUE(display->can_overlay()); // as far as is known
   EXPECT_FALSE(value(push(box({100, 50, 30, 20})), kOverlay, "FB_ID") > 0);
   EXPECT_FALSE(display->can_overlay());
-  EXPECT_EQ(heard.refusals, 1);
+  EXPECT_EQ(heard.overlay_refusals, 1);
   EXPECT_EQ(display->overlay_counters().left_out, 1U);
 }
 
@@ -233,7 +227,7 @@ TEST_F(Overlays, refused_when_they_appear_are_left_out)
   push(nullptr);
   fakedrm::device().refused_fourcc = DRM_FORMAT_ARGB8888;
   EXPECT_FALSE(names_overlay(push(box({100, 50, 30, 20}))));
-  EXPECT_EQ(heard.refusals, 1);
+  EXPECT_EQ(heard.overlay_refusals, 1);
   EXPECT_EQ(commits(), 2U);
 }
 
@@ -244,7 +238,7 @@ TEST_F(Overlays, wait_with_their_frame_while_the_device_is_busy)
   push(nullptr);
   fakedrm::device().busy_commits = 2;
   EXPECT_TRUE(names_overlay(push(box({100, 50, 30, 20}))));
-  EXPECT_EQ(heard.refusals, 0);
+  EXPECT_EQ(heard.overlay_refusals, 0);
 }
 
 // A frame that is refused for itself does not take the overlay with it.
@@ -261,7 +255,7 @@ TEST_F(Overlays, are_not_blamed_for_the_frame)
   (void)display->show(frame, FlipQueue::Overflow::Wait);
   fakedrm::device().refused_fourcc = 0;
   EXPECT_TRUE(display->can_overlay());
-  EXPECT_EQ(heard.refusals, 0);
+  EXPECT_EQ(heard.overlay_refusals, 0);
 }
 
 TEST_F(Overlays, need_a_plane_that_nobody_else_has)

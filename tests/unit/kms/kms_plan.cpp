@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "gst/kms/engine/commit/kms_plan.hpp"
-#include "gst/kms/engine/commit/kms_stacking.hpp"
 #include "kms_values.hpp"
 
 namespace {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the streaming thread has to take up of displays that come and go, and of another master.
+// What the streaming thread has to take up of displays that come and go.
 #include "gst/kms/engine/display/kms_plug_state.hpp"
 
-#include <cerrno>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "gst/kms/engine/display/kms_master_state.hpp"
 #include "support/threads.hpp"
 
 namespace {
@@ -47,7 +45,7 @@ TEST(PlugState, knows_a_display_by_its_edid)
   EXPECT_TRUE(plug.differs({{mode_of(640)}, {1, 3}}));
   Output output = output_of(640);
   output.connector.edid = {1, 3};
-  plug.plug(std::move(output), {});
+  plug.plug(std::move(output));
   EXPECT_FALSE(plug.differs({{mode_of(640)}, {1, 3}}));
 }
 
@@ -69,7 +67,7 @@ TEST(PlugState, hands_out_the_new_output_once)
 {
   PlugState plug({{mode_of(640)}, {}});
   plug.unplug();
-  plug.plug(output_of(800), {1, 1, 800, 600});
+  plug.plug(output_of(800));
   ASSERT_TRUE(plug.changed());
   const PlugState::Change change = plug.take();
   EXPECT_TRUE(change.connected);
@@ -78,13 +76,12 @@ TEST(PlugState, hands_out_the_new_output_once)
   EXPECT_FALSE(plug.changed());
   EXPECT_FALSE(plug.take().output);
   EXPECT_FALSE(plug.differs({{mode_of(800)}, {}}));
-  EXPECT_EQ(plug.limits().max_width, 800U);
 }
 
 TEST(PlugState, forgets_an_output_that_is_unplugged_before_it_was_taken)
 {
   PlugState plug({{mode_of(640)}, {}});
-  plug.plug(output_of(800), {});
+  plug.plug(output_of(800));
   plug.unplug();
   const PlugState::Change change = plug.take();
   EXPECT_FALSE(change.connected);
@@ -96,7 +93,7 @@ TEST(PlugState, a_lost_device_is_lost_whatever_is_connected)
   PlugState plug({{mode_of(640)}, {}});
   EXPECT_FALSE(plug.device_lost());
   plug.lose_device();
-  plug.plug(output_of(800), {});
+  plug.plug(output_of(800));
   EXPECT_TRUE(plug.device_lost());
 }
 
@@ -107,35 +104,16 @@ TEST(PlugState, is_for_two_threads)
   test::at_once({[&] {
                    for (int i = 0; i < kTimes; i++) {
                      plug.unplug();
-                     plug.plug(output_of(static_cast<std::uint16_t>(i)), {});
+                     plug.plug(output_of(static_cast<std::uint16_t>(i)));
                    }
                  },
                  [&] {
                    for (int i = 0; i < kTimes; i++) {
                      if (plug.changed())
                        (void)plug.take();
-                     (void)plug.limits();
                    }
                  }});
   EXPECT_TRUE(plug.take().connected);
-}
-
-TEST(MasterState, tells_each_change_once)
-{
-  MasterState master;
-  EXPECT_FALSE(master.regain()); // it was master from the start
-  EXPECT_TRUE(master.lose());
-  EXPECT_FALSE(master.lose());
-  EXPECT_TRUE(master.regain());
-  EXPECT_FALSE(master.regain());
-}
-
-TEST(MasterState, knows_what_the_kernel_says_to_others)
-{
-  for (const int lost : {EACCES, EPERM})
-    EXPECT_TRUE(MasterState::is_loss({ErrorCode::Device, "", lost}));
-  for (const int other : {0, EINVAL, ENODEV, EBUSY, ENOMEM})
-    EXPECT_FALSE(MasterState::is_loss({ErrorCode::Device, "", other}));
 }
 
 } // namespace

@@ -40,7 +40,7 @@ protected:
   void begin(const FrameLayout &layout, int frames = 3)
   {
     ASSERT_TRUE(display->configure(picture_of(layout)));
-    const Result<Display::Shown> shown = show(layout, frames);
+    const Result<Shown> shown = show(layout, frames);
     ASSERT_TRUE(shown) << shown.error().message;
   }
   static const PlaneModel *plane_of(std::uint64_t type)

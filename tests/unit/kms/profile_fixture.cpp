@@ -111,9 +111,9 @@ Picture ProfileTest::picture_of(const FrameLayout &layout)
   return picture;
 }
 
-Result<Display::Shown> ProfileTest::show(const FrameLayout &layout, int frames, std::shared_ptr<const Overlay> overlay)
+Result<Shown> ProfileTest::show(const FrameLayout &layout, int frames, std::shared_ptr<const Overlay> overlay)
 {
-  Result<Display::Shown> shown = Display::Shown::Dropped;
+  Result<Shown> shown = Shown::Dropped;
   for (int i = 0; i < frames; i++) {
     Result<FramebufferCache::Import> import = display->import(layout);
     if (!import)
@@ -124,7 +124,7 @@ Result<Display::Shown> ProfileTest::show(const FrameLayout &layout, int frames, 
     shown = display->show(frame, FlipQueue::Overflow::Wait);
     if (!shown)
       return shown;
-    EXPECT_TRUE(*shown == Display::Shown::Yes);
+    EXPECT_TRUE(*shown == Shown::Yes);
   }
   EXPECT_TRUE(display->drain(kLong_ns));
   return shown;
@@ -135,7 +135,7 @@ std::string ProfileTest::outcome(const FrameLayout &layout, const View &view, in
   display->set_view(view);
   if (const Result<void> configured = display->configure(picture_of(layout)); !configured)
     return "refused: " + configured.error().message;
-  const Result<Display::Shown> shown = show(layout, frames);
+  const Result<Shown> shown = show(layout, frames);
   if (!shown)
     return "refused: " + shown.error().message;
   // "plane 30 of /dev/… (driver), Virtual-1, 1024x768@60.004, 1024x768 at 0,0"

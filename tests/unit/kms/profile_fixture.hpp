@@ -31,8 +31,14 @@ struct ProfileListener : Listener {
   ~ProfileListener() override { wait(); }
   std::vector<std::string> losses;
   std::vector<std::string> view_errors;
-  void frame_lost(const Error &error) noexcept override { losses.push_back(error.message); }
-  void view_refused(const Error &error) noexcept override { view_errors.push_back(error.message); }
+  void report(const kms::Report &report) noexcept override
+  {
+    Listener::report(report);
+    if (report.what == kms::Report::What::FrameLost)
+      losses.push_back(report.error.message);
+    if (report.what == kms::Report::What::ViewRefused)
+      view_errors.push_back(report.error.message);
+  }
 };
 
 class ProfileTest : public testing::TestWithParam<std::string> {
@@ -58,7 +64,7 @@ protected:
   // Frames as decoders and renderers make them: pitches are multiples of 512 bytes.
   [[nodiscard]] static FrameLayout frame(const Memory &memory, Format format, std::uint32_t width, std::uint32_t height,
                                          std::uint32_t more_stride_bytes = 0);
-  Result<kms::Display::Shown> show(const FrameLayout &layout, int frames = 1,
+  Result<kms::Shown> show(const FrameLayout &layout, int frames = 1,
                                    std::shared_ptr<const kms::Overlay> overlay = nullptr);
   [[nodiscard]] static kms::Picture picture_of(const FrameLayout &layout);
   // How the picture is shown, or why not. `view` comes first.

@@ -36,43 +36,36 @@ bool answers(const std::string &path)
 }
 
 // As wl_display_connect() does it.
-std::string wayland_socket(const CompositorHints &hints)
+std::string wayland_socket()
 {
-  const std::string name = hints.wayland_display.empty() ? "wayland-0" : hints.wayland_display;
+  const std::string display = environment("WAYLAND_DISPLAY");
+  const std::string folder = environment("XDG_RUNTIME_DIR");
+  const std::string name = display.empty() ? "wayland-0" : display;
   if (name.front() == '/')
     return name;
-  return hints.runtime_dir.empty() ? "" : hints.runtime_dir + "/" + name;
+  return folder.empty() ? "" : folder + "/" + name;
 }
 
 // ":0", ":0.1" and "unix:0" (X(7), DISPLAY NAMES)
-std::string x_socket(const CompositorHints &hints)
+std::string x_socket()
 {
-  const std::size_t colon = hints.x_display.find(':');
-  if (colon == std::string::npos || (colon != 0 && hints.x_display.substr(0, colon) != "unix"))
+  const std::string display = environment("DISPLAY");
+  const std::size_t colon = display.find(':');
+  if (colon == std::string::npos || (colon != 0 && display.substr(0, colon) != "unix"))
     return "";
-  const std::string number =
-      hints.x_display.substr(colon + 1, hints.x_display.find('.', colon) - colon - 1);
+  const std::string number = display.substr(colon + 1, display.find('.', colon) - colon - 1);
   const bool digits =
       std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return number.empty() || !digits ? "" : hints.x_sockets + "/X" + number;
+  return number.empty() || !digits ? "" : "/tmp/.X11-unix/X" + number;
 }
 
 } // namespace
 
-CompositorHints CompositorHints::of_this_process()
+std::string find_compositor()
 {
-  CompositorHints hints;
-  hints.wayland_display = environment("WAYLAND_DISPLAY");
-  hints.runtime_dir = environment("XDG_RUNTIME_DIR");
-  hints.x_display = environment("DISPLAY");
-  return hints;
-}
-
-std::string find_compositor(const CompositorHints &hints)
-{
-  if (const std::string path = wayland_socket(hints); answers(path))
+  if (const std::string path = wayland_socket(); answers(path))
     return "the Wayland compositor at " + path;
-  if (const std::string path = x_socket(hints); answers(path))
+  if (const std::string path = x_socket(); answers(path))
     return "the X server at " + path;
   return "";
 }

@@ -19,10 +19,9 @@
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 
+#include "kms_device.hpp"
 #include "kms_event_loop.hpp"
-#include "kms_framebuffer_log.hpp"
 #include "kms_hotplug.hpp"
-#include "kms_lock_ranks.hpp"
 #include "kms_reservation.hpp"
 
 namespace gstdrm::kms {
@@ -61,6 +60,36 @@ private:
   std::map<std::uint32_t, std::uint64_t> probed_; // connector to the number of events by then
 };
 
+// Which framebuffer ids this process has made on a device, and when. The kernel gives the lowest id
+// that is free (drm_mode_object.c, drm_mode_object_add()), so that an id that was read earlier may
+// stand for something else by now. Any thread.
+class FramebufferLog {
+public:
+  void made(std::uint32_t id)
+  {
+    const std::lock_guard guard(lock_);
+    made_[id] = ++count_;
+  }
+  // For made_since().
+  [[nodiscard]] std::uint64_t count() const
+  {
+    const std::lock_guard guard(lock_);
+    return count_;
+  }
+  // Whether the id was given to this process after count() was asked.
+  [[nodiscard]] bool made_since(std::uint32_t id, std::uint64_t count) const
+  {
+    const std::lock_guard guard(lock_);
+    const auto it = made_.find(id);
+    return it != made_.end() && it->second > count;
+  }
+
+private:
+  mutable OrderedMutex lock_{kLeafLockRank, "FramebufferLog::lock_"}; // guards the two below
+  std::uint64_t count_ = 0;
+  std::map<std::uint32_t, std::uint64_t> made_; // as many as were alive at once: ids come again
+};
+
 // GEM handles of imported dma-bufs. The kernel gives the same handle each time the same dma-buf is
 // imported on one open device (drm_prime.c), so handles are counted here and closed once.
 class HandleTable {
@@ -86,7 +115,7 @@ private:
   int drm_fd_; // borrowed from the Device that owns this table
   bool closes_handles_;
   // Guards entries_, and keeps import and close of one handle in order.
-  OrderedMutex lock_{kHandleTableLockRank, "HandleTable::lock_"};
+  OrderedMutex lock_{90, "HandleTable::lock_"};
   std::map<BufferIdentity, Entry> entries_;
 };
 

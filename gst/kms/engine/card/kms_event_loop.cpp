@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
-#include <string>
-#include <system_error>
 
 #include "kms_objects.hpp"
 
@@ -15,67 +13,14 @@ namespace {
 
 constexpr std::int64_t kNanosecond = 1'000'000'000;
 
-// drmHandleEvent() passes no pointer to the loop to its callbacks. Each thread runs one loop, so a
-// variable per thread is a variable per loop.
-thread_local EventLoop *current_loop = nullptr;
-
 } // namespace
 
 Result<std::shared_ptr<EventLoop>> EventLoop::start(int drm_fd)
 {
-  Result<WakeFd> wake = WakeFd::create();
-  if (!wake)
-    return wake.error();
-  const std::shared_ptr<EventLoop> loop(new EventLoop(drm_fd, std::move(*wake)));
-  try {
-    loop->thread_ = std::thread([loop] { loop->run(); }); // which may outlive the hub
-  } catch (const std::system_error &failure) {
-    return device_error(std::string("No event thread (") + failure.what() +
-                            "). Raise the limits on threads (ulimit -u) and on memory (ulimit -v).",
-                        failure.code().value());
-  }
+  const std::shared_ptr<EventLoop> loop(new EventLoop(drm_fd)); // may outlive the hub
+  if (Result<void> started = OwnThread::start(loop, "event"); !started)
+    return started.error();
   return loop;
-}
-
-void EventLoop::stop()
-{
-  quit_ = true;
-  wake_.wake();
-  bool ends = false;
-  if (!is_current()) {
-    std::unique_lock guard(lock_);
-    returned_.wait(guard, [this] { return ended_ || outside_ > 0; });
-    ends = ended_;
-  }
-  if (ends)
-    thread_.join();
-  else
-    thread_.detach();
-}
-
-void EventLoop::enter_application() noexcept
-{
-  {
-    const std::lock_guard guard(lock_);
-    outside_++;
-  }
-  returned_.notify_all();
-}
-
-void EventLoop::leave_application() noexcept
-{
-  const std::lock_guard guard(lock_);
-  outside_--;
-}
-
-void EventLoop::wake() noexcept
-{
-  wake_.wake();
-}
-
-bool EventLoop::is_current() const noexcept
-{
-  return current_loop == this;
 }
 
 void EventLoop::add(std::uint32_t crtc_id, EventHandler &handler)
@@ -94,7 +39,7 @@ void EventLoop::remove(EventHandler &handler)
   // Whoever removes the last entry stops the loop, which may still be in the call of a handler that
   // removed itself.
   if (!is_current())
-    returned_.wait(guard, [&] {
+    changed_.wait(guard, [&] {
       return outside_ > 0 || (called_ != &handler && (!entries_.empty() || !called_));
     });
 }
@@ -129,7 +74,7 @@ void EventLoop::end_call() noexcept
     const std::lock_guard guard(lock_);
     called_ = nullptr;
   }
-  returned_.notify_all();
+  changed_.notify_all();
 }
 
 // Hands `call` one entry after another, without the lock. Handlers may come and go meanwhile.
@@ -151,7 +96,8 @@ void EventLoop::page_flip(int, unsigned sequence, unsigned sec, unsigned usec, u
                           void *user_data) noexcept
 {
   const std::int64_t time_ns = std::int64_t{sec} * kNanosecond + std::int64_t{usec} * 1000;
-  current_loop->call_each([&](const Entry &entry) {
+  // drmHandleEvent() passes no pointer to the loop to its callbacks
+  static_cast<EventLoop *>(current_own_thread)->call_each([&](const Entry &entry) {
     if (entry.crtc_id == crtc_id)
       entry.handler.on_flip(crtc_id, reinterpret_cast<std::uintptr_t>(user_data), sequence,
                             time_ns);
@@ -203,19 +149,11 @@ void EventLoop::lose(int error) noexcept
 // No exception may leave the thread. After an exception, handlers are called as for a lost device.
 void EventLoop::run() noexcept
 {
-  pthread_setname_np(pthread_self(), "kms-events");
-  current_loop = this;
-  current_own_thread = this;
   try {
     read_events();
   } catch (...) {
     lose(ENOMEM);
   }
-  {
-    const std::lock_guard guard(lock_);
-    ended_ = true;
-  }
-  returned_.notify_all();
 }
 
 void EventLoop::read_events()

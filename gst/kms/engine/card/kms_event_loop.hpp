@@ -3,12 +3,10 @@
 // also keeps a timer and waits for a fence.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include <poll.h>
@@ -16,10 +14,8 @@
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/unique_fd.hpp>
-#include <gst/drm/core/wake_fd.hpp>
 
-#include "kms_application_callback.hpp"
-#include "kms_lock_ranks.hpp"
+#include "kms_own_thread.hpp"
 
 namespace gstdrm::kms {
 
@@ -45,17 +41,10 @@ std::int64_t monotonic_now_ns() noexcept;
 
 // A flip event names its CRTC (DRM_CAP_CRTC_IN_VBLANK_EVENT), so one thread reads the events of any
 // number of CRTCs. Two readers of one descriptor would take each other's events.
-class EventLoop final : private OwnThread {
+class EventLoop final : public OwnThread {
 public:
   // `drm_fd` is borrowed until stop().
   static Result<std::shared_ptr<EventLoop>> start(int drm_fd);
-  EventLoop(const EventLoop &) = delete;
-  EventLoop &operator=(const EventLoop &) = delete;
-  ~EventLoop() override = default; // after stop()
-  // Ends the thread and waits for its end, but not while the thread is InApplicationCallback. That
-  // thread, and the one that calls this on itself, ends as soon as the handler that it is in has
-  // returned, and calls no other.
-  void stop();
 
   // `handler` is borrowed until it is removed. One per CRTC that reads events.
   void add(std::uint32_t crtc_id, EventHandler &handler);
@@ -66,10 +55,6 @@ public:
   [[nodiscard]] bool empty() const;
   // The thread has ended since the device is gone.
   [[nodiscard]] bool dead() const;
-  // Makes the thread ask next_deadline() and watched_fence() again. Any thread.
-  void wake() noexcept;
-  // The present thread is the loop's own: it reads no event before its handler returns.
-  [[nodiscard]] bool is_current() const noexcept;
 
 private:
   struct Entry {
@@ -84,10 +69,8 @@ private:
     std::int64_t deadline = INT64_MAX; // of the sleep that comes or has ended
     std::size_t fence = 0;             // its place in fds_; 0 if there is none
   };
-  EventLoop(int drm_fd, WakeFd wake) : drm_fd_(drm_fd), wake_(std::move(wake)) {}
-  void run() noexcept;
-  void enter_application() noexcept override;
-  void leave_application() noexcept override;
+  explicit EventLoop(int drm_fd) : OwnThread(50, "EventLoop::lock_"), drm_fd_(drm_fd) {}
+  void run() noexcept override;
   void read_events();
   std::int64_t prepare_sleep();
   void call_timers();
@@ -99,23 +82,16 @@ private:
                         void *user_data) noexcept;
 
   int drm_fd_;
-  WakeFd wake_;
-  std::atomic<bool> quit_{false}; // set before the last wake()
-  // Guards the six below. Not held while a handler is called: a handler may post a message, and
-  // the application's synchronous bus handler calls back into the sink.
-  mutable OrderedMutex lock_{kEventLoopLockRank, "EventLoop::lock_"};
-  OrderedCondition returned_;                   // called_, outside_ or ended_ has changed
+  // Under lock_, which is not held while a handler is called: a handler may post a message, and the
+  // application's synchronous bus handler calls back into the sink. changed_ tells of called_ too.
   std::vector<std::shared_ptr<Entry>> entries_; // by rising id
   std::uint64_t last_id_ = 0;
   const EventHandler *called_ = nullptr; // runs at the moment; only compared
   bool dead_ = false;
-  int outside_ = 0;    // calls of enter_application() without leave_application()
-  bool ended_ = false; // the thread touches nothing of the device's any more
   // Used by the event thread alone: the descriptors that it polls, and references to the fences,
   // which keep the fences' descriptors open.
   std::vector<pollfd> fds_;
   std::vector<std::shared_ptr<const UniqueFd>> fences_;
-  std::thread thread_;
 };
 
 // Starts a device's event loop with the first handler, and ends it with the last. One per device.
@@ -131,7 +107,9 @@ public:
     Subscription(const Subscription &) = delete;
     Subscription &operator=(const Subscription &) = delete;
     ~Subscription() { hub_.unsubscribe(*loop_, handler_); }
+    // The thread asks next_deadline() and watched_fence() again. Any thread.
     void wake() noexcept { loop_->wake(); }
+    // The present thread is the loop's: it reads no event before its handler returns.
     [[nodiscard]] bool is_current() const noexcept { return loop_->is_current(); }
 
   private:
@@ -151,8 +129,8 @@ public:
 private:
   void unsubscribe(EventLoop &loop, EventHandler &handler);
 
-  int drm_fd_; // borrowed from the Device that owns this
-  OrderedMutex lock_{kEventHubLockRank, "EventHub::lock_"}; // guards loop_
+  int drm_fd_;                               // borrowed from the Device that owns this
+  OrderedMutex lock_{40, "EventHub::lock_"}; // guards loop_
   std::shared_ptr<EventLoop> loop_;
 };
 

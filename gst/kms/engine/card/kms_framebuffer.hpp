@@ -1,18 +1,41 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Framebuffers over imported dma-bufs, each made once per dma-buf, and the cache that keeps them.
+// Framebuffers over imported dma-bufs, each made once per dma-buf, the cache that keeps them, and
+// what keeps them on screen after their sink.
+//
+// The kernel takes a framebuffer off the screen when it is removed, and removes it with the open
+// file that it was made on (drm_framebuffer.c, drm_fb_release()). CLOSEFB (Linux 6.8) lets go of
+// one that stays. Before that, and where the console of the kernel would take over as soon as
+// nobody has the card open (drm_file.c, drm_lastclose()), the open file has to stay.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <utility>
+
+#include <sys/types.h>
 
 #include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/core/import_cache.hpp>
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/result.hpp>
+#include <gst/drm/core/unique_fd.hpp>
 
 #include "kms_device.hpp"
+#include "kms_objects.hpp"
 
 namespace gstdrm::kms {
+
+using FramebufferId = OwnedId<drmModeRmFB>;
+
+// ADDFB2 of the GEM handles, one per plane of the layout. 0 or a negative errno.
+int add_framebuffer(Device &device, const FrameLayout &layout,
+                    const std::array<std::uint32_t, kMaxPlanes> &handles, FramebufferId &made);
+// Lets the kernel's framebuffer go without taking it off the screen; there is none from then on.
+// `file_stays`: its open file is kept. false: neither can be.
+bool leave_on_screen(const Device &device, FramebufferId &framebuffer, bool file_stays);
 
 // Where the rows of a framebuffer's planes begin. Some drivers change these in a mode set alone.
 struct FramebufferRows {
@@ -33,11 +56,9 @@ public:
   Framebuffer &operator=(const Framebuffer &) = delete;
   ~Framebuffer();
 
-  // Lets the kernel's framebuffer go without taking it off the screen (kms_kept_files.hpp); there
-  // is none from then on. `file_stays`: its open file is kept. false: neither can be.
-  bool leave_on_screen(bool file_stays);
+  bool leave_on_screen(bool file_stays) { return kms::leave_on_screen(*device_, id_, file_stays); }
 
-  [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
+  [[nodiscard]] std::uint32_t id() const noexcept { return id_.get(); }
   [[nodiscard]] std::uint32_t width() const noexcept { return width_; }
   [[nodiscard]] std::uint32_t height() const noexcept { return height_; }
   [[nodiscard]] const FramebufferRows &rows() const noexcept { return rows_; }
@@ -49,7 +70,7 @@ private:
   std::shared_ptr<Device> device_;
   std::array<BufferIdentity, kMaxPlanes> identities_{}; // one acquired handle each
   std::size_t n_handles_ = 0;
-  std::uint32_t id_ = 0;
+  FramebufferId id_;
   std::uint32_t width_ = 0;
   std::uint32_t height_ = 0;
   FramebufferRows rows_;
@@ -63,6 +84,24 @@ public:
   static constexpr std::uint64_t kKeepBytes = ImportBounds{}.keep_bytes;
 
   explicit FramebufferCache(std::shared_ptr<Device> device);
+};
+
+// The open files that keep pictures on screen: one per plane of a picture at most, which is never
+// master.
+class KeptFiles {
+public:
+  using Ptr = std::shared_ptr<KeptFiles>;
+  // Of the process. Its users share it, since one may live until the process ends.
+  static Ptr get();
+  // Returns false if the device has no separate file for its buffers: a dup() of the main one would
+  // stay DRM master.
+  bool keep(const Device &device, std::uint32_t plane_id);
+  // Something else is on the plane.
+  void forget(const Device &device, std::uint32_t plane_id);
+
+private:
+  OrderedMutex lock_{kLeafLockRank, "KeptFiles::lock_"}; // guards files_
+  std::map<std::pair<dev_t, std::uint32_t>, UniqueFd> files_;
 };
 
 } // namespace gstdrm::kms

@@ -7,16 +7,13 @@
 // connector every kPollInterval.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <memory>
-#include <thread>
 
 #include <sys/types.h>
 
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/unique_fd.hpp>
-#include <gst/drm/core/wake_fd.hpp>
 
 namespace gstdrm::kms {
 
@@ -62,9 +59,7 @@ public:
   static Result<std::unique_ptr<HotplugMonitor>> start(dev_t node, HotplugHandler &handler);
   HotplugMonitor(const HotplugMonitor &) = delete;
   HotplugMonitor &operator=(const HotplugMonitor &) = delete;
-  // Waits for the end of the thread, but not while the thread is InApplicationCallback. That
-  // thread, and the one that does this to itself, ends as soon as the handler that it is in has
-  // returned, and calls it no more.
+  // OwnThread::stop()
   ~HotplugMonitor();
   // Has the thread call on_woken() soon; once for several calls that come before it does. Any
   // thread; does not sleep.
@@ -75,7 +70,6 @@ private:
   explicit HotplugMonitor(std::shared_ptr<Watch> watch);
 
   std::shared_ptr<Watch> watch_;
-  std::thread thread_;
 };
 
 } // namespace gstdrm::kms

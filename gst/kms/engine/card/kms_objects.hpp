@@ -37,48 +37,71 @@ inline Error device_error(std::string message, int sys_errno = 0)
   return Error{ErrorCode::Device, std::move(message), sys_errno};
 }
 
-// A property blob that this process made, a mode for instance. Once it was committed, the kernel's
-// state keeps a reference of its own (drm_property.c), so this one may be dropped at any time.
-class PropertyBlob {
-public:
-  PropertyBlob() noexcept = default;
-  PropertyBlob(PropertyBlob &&other) noexcept
-      : drm_fd_(other.drm_fd_), id_(std::exchange(other.id_, 0))
-  {
+// Whether an errno of AddFB2 or of an atomic commit says that the device does not support the
+// request. Other values (ENOMEM, EACCES, ENODEV, EBUSY) say that the device can do nothing at the
+// moment.
+inline bool is_refusal(int sys_errno) noexcept
+{
+  switch (sys_errno) {
+  case EINVAL: // most drivers, for everything
+  case ERANGE: // scaling, in drm_atomic_helper_check_plane_state()
+  case ENOSPC: // a rectangle outside the framebuffer, too little bandwidth or FIFO
+  case E2BIG:
+  case EOVERFLOW:
+  case EOPNOTSUPP:
+    return true;
+  default:
+    return false;
   }
-  PropertyBlob &operator=(PropertyBlob &&other) noexcept
+}
+
+// Whether the errno of a commit says that another process is master: the session is not the active
+// one, or the lender took the display back (EACCES of drm_ioctl() for whoever is not master).
+inline bool is_master_loss(int sys_errno) noexcept
+{
+  return sys_errno == EACCES || sys_errno == EPERM;
+}
+
+// An object that this process made on a device, by its id; removed with this.
+template <auto Remove> class OwnedId {
+public:
+  OwnedId() noexcept = default;
+  // `drm_fd` is borrowed and outlives the object.
+  OwnedId(int drm_fd, std::uint32_t id) noexcept : drm_fd_(drm_fd), id_(id) {}
+  OwnedId(OwnedId &&other) noexcept : drm_fd_(other.drm_fd_), id_(other.release()) {}
+  OwnedId &operator=(OwnedId &&other) noexcept
   {
     std::swap(drm_fd_, other.drm_fd_);
     std::swap(id_, other.id_);
     return *this;
   }
-  PropertyBlob(const PropertyBlob &) = delete;
-  PropertyBlob &operator=(const PropertyBlob &) = delete;
-  ~PropertyBlob()
+  OwnedId(const OwnedId &) = delete;
+  OwnedId &operator=(const OwnedId &) = delete;
+  ~OwnedId()
   {
     if (id_)
-      drmModeDestroyPropertyBlob(drm_fd_, id_);
+      Remove(drm_fd_, id_);
   }
-
-  // `drm_fd` is borrowed and must outlive the blob.
-  static Result<PropertyBlob> create(int drm_fd, const void *data, std::size_t size_bytes)
-  {
-    PropertyBlob blob;
-    blob.drm_fd_ = drm_fd;
-    if (const int ret = drmModeCreatePropertyBlob(drm_fd, data, size_bytes, &blob.id_); ret != 0) {
-      blob.id_ = 0;
-      return device_error("The kernel made no property blob of " + std::to_string(size_bytes) +
-                              " bytes: " + errno_text(-ret) + ".",
-                          -ret);
-    }
-    return blob;
-  }
-
-  [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
+  [[nodiscard]] std::uint32_t get() const noexcept { return id_; } // 0: there is none
+  std::uint32_t release() noexcept { return std::exchange(id_, 0); }
 
 private:
   int drm_fd_ = -1;
   std::uint32_t id_ = 0;
 };
+
+// A mode for instance. Once it was committed, the kernel's state keeps a reference of its own
+// (drm_property.c), so this one may be dropped at any time.
+using PropertyBlob = OwnedId<drmModeDestroyPropertyBlob>;
+
+inline Result<PropertyBlob> make_blob(int drm_fd, const void *data, std::size_t size_bytes)
+{
+  std::uint32_t id = 0;
+  if (const int ret = drmModeCreatePropertyBlob(drm_fd, data, size_bytes, &id); ret != 0)
+    return device_error("The kernel made no property blob of " + std::to_string(size_bytes) +
+                            " bytes: " + errno_text(-ret) + ".",
+                        -ret);
+  return PropertyBlob(drm_fd, id);
+}
 
 } // namespace gstdrm::kms

@@ -12,8 +12,6 @@
 
 #include <gst/drm/core/ordered_mutex.hpp>
 
-#include "kms_lock_ranks.hpp"
-
 namespace gstdrm::kms {
 
 // One per Device. KMS numbers objects of all types in one sequence (drm_mode_object.c), so one map
@@ -55,7 +53,7 @@ private:
     return 0;
   }
 
-  OrderedMutex choice_lock_{kChoiceLockRank, "ReservationTable::choice_lock_"};
+  OrderedMutex choice_lock_{34, "ReservationTable::choice_lock_"};
   // Guards objects_, and the ids of each Reservation.
   mutable OrderedMutex lock_{kLeafLockRank, "ReservationTable::lock_"};
   std::map<std::uint32_t, Users> objects_;

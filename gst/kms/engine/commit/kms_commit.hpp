@@ -11,8 +11,7 @@
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "engine/card/kms_framebuffer.hpp"
-#include "kms_cursor.hpp"
-#include "kms_fence_gate.hpp"
+#include "kms_fence_wait.hpp"
 #include "kms_overlay.hpp"
 
 namespace gstdrm::kms {
@@ -40,6 +39,15 @@ struct Frame {
   // made. Before that, this function is called with the fence that signals when the flip of that
   // commit has completed. Called without the lock, on any thread.
   void (*replaced)(void *owner, UniqueFd fence) noexcept = nullptr;
+};
+
+// What has become of a frame.
+enum class Shown {
+  Yes,     // it goes to the screen, unless a newer one replaces it before its commit
+  Dropped, // left out: nothing is connected, another program is master, or the frame's acquire
+           // fence was lost; the stream goes on
+  Flushing,
+  Failed,
 };
 
 struct Commit {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kms_fence_state.hpp"
-
 #include "engine/card/kms_event_loop.hpp"
+#include "kms_fence_wait.hpp"
 
 namespace gstdrm::kms {
 

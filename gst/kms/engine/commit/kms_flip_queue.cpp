@@ -13,7 +13,7 @@
 #include <gst/drm/core/log.hpp>
 
 #include "engine/card/kms_objects.hpp"
-#include "kms_fence_state.hpp"
+#include "kms_fence_wait.hpp"
 
 namespace gstdrm::kms {
 
@@ -48,7 +48,7 @@ void FlipQueue::set_shared(bool shared)
   shared_ = shared;
 }
 
-FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
+Shown FlipQueue::submit(Frame &frame, Overflow overflow)
 {
   std::unique_lock guard(lock_);
   if (overflow == Overflow::Wait && !waiting_.empty() && !flushing_ && !failure_) {
@@ -56,9 +56,9 @@ FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
     changed_.wait(guard, [this] { return waiting_.empty() || flushing_ || failure_; });
   }
   if (failure_)
-    return Outcome::Failed;
+    return Shown::Failed;
   if (flushing_)
-    return Outcome::Flushing;
+    return Shown::Flushing;
   push(frame, overflow);
   pump();
   const SharedFence to_watch = fence_to_watch();
@@ -67,7 +67,7 @@ FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
   if (failed) // the caller gets the error of this frame, and counts the frame
     counters_.dropped--;
   finish(guard, needs_wake);
-  return failed ? Outcome::Failed : Outcome::Queued;
+  return failed ? Shown::Failed : Shown::Yes;
 }
 
 void FlipQueue::push(Frame &frame, Overflow overflow)
@@ -75,7 +75,7 @@ void FlipQueue::push(Frame &frame, Overflow overflow)
   while (waiting_.size() >= room()) {
     // While the display is idle, keep the front frame, or a slow producer's frames are all replaced
     // before their fences signal. Two frames wait then (room()).
-    const bool keep_front = !busy() && !waiting_.front().hold.open;
+    const bool keep_front = !busy() && waiting_.front().wait.is_pending();
     const auto victim = waiting_.begin() + (keep_front ? 1 : 0);
     counters_.dropped++;
     GSTDRM_LOG("dropped the frame of %" PRIu64 ": a newer one came before its commit",
@@ -85,7 +85,7 @@ void FlipQueue::push(Frame &frame, Overflow overflow)
   }
   Waiting waiting;
   waiting.may_be_dropped = overflow == Overflow::Replace;
-  waiting.hold = gate_.hold(frame.acquire_fence, clock_());
+  waiting.wait = rules_.wait_for(frame.acquire_fence, clock_());
   waiting.frame = std::move(frame);
   waiting_.push_back(std::move(waiting));
 }
@@ -93,7 +93,7 @@ void FlipQueue::push(Frame &frame, Overflow overflow)
 // The number of frames that may wait at this moment.
 std::size_t FlipQueue::room() const
 {
-  if (!busy() && !waiting_.empty() && (!waiting_.front().hold.open || turn_of_others() > 0))
+  if (!busy() && !waiting_.empty() && (waiting_.front().wait.is_pending() || turn_of_others() > 0))
     return 2; // the front frame is about to be committed
   if (!in_flight_ || counters_.last_flip_ns < 0)
     return 1;
@@ -241,7 +241,7 @@ void FlipQueue::made(Commit &next)
 void FlipQueue::pump_waiting()
 {
   Frame &front = waiting_.front().frame;
-  if (!gate_.kernel_gets_fences())
+  if (!rules_.kernel_gets_fences)
     front.acquire_fence.reset(); // it has signalled
   Commit next = next_commit();
   next.frame = std::move(front);
@@ -260,8 +260,11 @@ void FlipQueue::pump_waiting()
   }
   front = std::move(next.frame);
   if (ret == -EINVAL && front.acquire_fence) {
-    fences_refused();
-    pump(); // commits the frame again, without a fence
+    // Driver workaround: a plane that lists IN_FENCE_FD and refuses a commit with a fence, as
+    // drivers that do not use the atomic helpers may. From then on frames are committed without
+    // their fences, which have signalled by then.
+    rules_.kernel_gets_fences = false;
+    pump();
   } else if (!try_later(ret)) {
     fail(commit_error(ret));
   }
@@ -363,7 +366,7 @@ std::optional<std::int64_t> FlipQueue::flip_completed()
 void FlipQueue::on_timer()
 {
   std::unique_lock guard(lock_);
-  if (gate_.check_wait(clock_()))
+  if (awaits_fence() && awaited_->look(clock_()) != FenceWait::Verdict::Pending)
     changed_.notify_all();
   if (const std::optional<std::int64_t> flip_ns = flip_completed()) {
     const std::uint64_t serial = serial_;
@@ -380,14 +383,15 @@ void FlipQueue::on_timer()
 std::int64_t FlipQueue::next_deadline() const
 {
   const std::lock_guard guard(lock_);
-  if (gate_.awaited())
-    return std::min(gate_.awaited_until(), flip_lost_at());
+  if (awaits_fence())
+    return std::min(awaited_->give_up_at, flip_lost_at());
   if (busy() || failure_)
     return flip_lost_at();
   if (retry_at_ != kNever)
     return retry_at_;
-  const std::int64_t fence =
-      !waiting_.empty() && !waiting_.front().hold.open ? waiting_.front().hold.give_up_at : kNever;
+  const std::int64_t fence = !waiting_.empty() && waiting_.front().wait.is_pending()
+                                 ? waiting_.front().wait.give_up_at
+                                 : kNever;
   return std::min(own_commit_at(), fence);
 }
 
@@ -491,15 +495,15 @@ int FlipQueue::submit_with(Frame &frame, const std::function<int(Commit &)> &com
 void FlipQueue::set_fence_rules(const FenceRules &rules)
 {
   const std::lock_guard guard(lock_);
-  gate_.set_rules(rules);
+  rules_ = rules;
 }
 
 // Counts the frame, and says why it was lost.
-Error FlipQueue::lost_frame(FenceGate::Verdict verdict)
+Error FlipQueue::lost_frame(FenceWait::Verdict verdict)
 {
   counters_.dropped++;
-  (verdict == FenceGate::Verdict::Broken ? counters_.fence_errors : counters_.fence_timeouts)++;
-  return gate_.explain(verdict);
+  (verdict == FenceWait::Verdict::Broken ? counters_.fence_errors : counters_.fence_timeouts)++;
+  return rules_.explain(verdict);
 }
 
 void FlipQueue::drop_front()
@@ -509,66 +513,37 @@ void FlipQueue::drop_front()
   waiting_.pop_front();
 }
 
-// Only while a frame waits.
-FlipQueue::Front FlipQueue::look_at_front()
-{
-  Waiting &waiting = waiting_.front();
-  const FenceGate::Verdict verdict =
-      gate_.look(waiting.frame.acquire_fence, waiting.hold, clock_());
-  if (verdict == FenceGate::Verdict::Open)
-    return Front::Ready;
-  if (verdict == FenceGate::Verdict::Shut)
-    return Front::Waits;
-  deferred_.lost.push_back(lost_frame(verdict));
-  release(waiting.frame);
-  waiting_.pop_front();
-  return Front::Gone;
-}
-
-// Drops the front frame, whose fence is pending, when the frame behind it is ready: the front frame
-// would be out of date once its fence signals. Not where every frame has to be shown.
-bool FlipQueue::overtake_front()
-{
-  if (!waiting_.front().may_be_dropped || waiting_.size() < 2)
-    return false;
-  Waiting &next = waiting_[1];
-  if (gate_.look(next.frame.acquire_fence, next.hold, clock_()) != FenceGate::Verdict::Open)
-    return false;
-  drop_front();
-  return true;
-}
-
+// Whether the front frame may be committed. Drops those before it whose fence was lost. One whose
+// fence is pending is dropped when the frame behind it is ready: it would be out of date once its
+// fence signals. Not where every frame has to be shown.
 bool FlipQueue::front_is_ready()
 {
-  while (!waiting_.empty())
-    switch (look_at_front()) {
-    case Front::Ready:
+  while (!waiting_.empty()) {
+    Waiting &front = waiting_.front();
+    const FenceWait::Verdict verdict = front.wait.look(clock_());
+    if (verdict == FenceWait::Verdict::Signalled)
       return true;
-    case Front::Waits:
-      if (!overtake_front())
-        return false;
-      break;
-    case Front::Gone:
-      break;
+    if (verdict != FenceWait::Verdict::Pending) {
+      deferred_.lost.push_back(lost_frame(verdict));
+      release(front.frame);
+      waiting_.pop_front();
+      continue;
     }
+    if (!front.may_be_dropped || waiting_.size() < 2 ||
+        waiting_[1].wait.look(clock_()) != FenceWait::Verdict::Signalled)
+      return false;
+    drop_front();
+  }
   return false;
-}
-
-// Driver workaround: a plane that lists IN_FENCE_FD and refuses a commit with a fence (EINVAL), as
-// drivers that do not use the atomic helpers may. From then on frames are committed without their
-// fences, which have signalled by then.
-void FlipQueue::fences_refused()
-{
-  gate_.keep_fences_from_kernel();
 }
 
 SharedFence FlipQueue::fence_to_watch() const
 {
-  if (SharedFence awaited = gate_.awaited())
-    return awaited;
+  if (awaits_fence())
+    return awaited_->fence;
   if (in_flight_ && in_flight_->flip_fence)
     return in_flight_->flip_fence;
-  if (busy() || failure_ || waiting_.empty() || waiting_.front().hold.open)
+  if (busy() || failure_ || waiting_.empty() || !waiting_.front().wait.is_pending())
     return nullptr;
   return waiting_.front().frame.acquire_fence;
 }
@@ -580,31 +555,30 @@ SharedFence FlipQueue::watched_fence()
   return watched_;
 }
 
-FlipQueue::Awaited FlipQueue::await_fence(Frame &frame)
+Shown FlipQueue::await_fence(Frame &frame)
 {
   std::unique_lock guard(lock_);
-  FenceGate::Verdict verdict = gate_.begin_wait(frame.acquire_fence, clock_());
-  if (verdict == FenceGate::Verdict::Shut) {
+  FenceWait wait = rules_.wait_for(frame.acquire_fence, clock_());
+  if (wait.look(clock_()) == FenceWait::Verdict::Pending) {
     counters_.waits++;
+    awaited_ = wait;
     guard.unlock();
     wake_();
     guard.lock();
-    changed_.wait(guard, [this] { return gate_.verdict() || flushing_ || failure_; });
-    const std::optional<FenceGate::Verdict> found = gate_.verdict();
-    gate_.end_wait();
-    if (!found)
-      return failure_ ? Awaited::Failed : Awaited::Flushing;
-    verdict = *found;
+    changed_.wait(guard, [this] { return !awaits_fence() || flushing_ || failure_; });
+    wait = *std::exchange(awaited_, std::nullopt);
+    if (wait.is_pending())
+      return failure_ ? Shown::Failed : Shown::Flushing;
   }
-  if (verdict == FenceGate::Verdict::Open) {
+  if (wait.verdict == FenceWait::Verdict::Signalled) {
     frame.acquire_fence.reset();
-    return Awaited::Signalled;
+    return Shown::Yes;
   }
-  const Error lost = lost_frame(verdict);
+  const Error lost = lost_frame(wait.verdict);
   guard.unlock();
   if (fence_lost_)
     fence_lost_(lost);
-  return Awaited::Lost;
+  return Shown::Dropped;
 }
 
 // ---- stalls ----
@@ -894,7 +868,7 @@ Error FlipQueue::commit_error(int ret)
   const int error = -ret;
   std::string message =
       "The display refused a frame: " + errno_text(error) + " from the atomic commit. ";
-  if (error == EACCES || error == EPERM)
+  if (is_master_loss(error))
     message += "Another program took the display over; stop it, or switch back to this terminal.";
   else if (error == ENODEV || error == EIO)
     message += "The device was removed.";

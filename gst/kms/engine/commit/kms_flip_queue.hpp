@@ -5,7 +5,7 @@
 // loses no frame to a little jitter. The queue starts no thread and calls no libdrm: it commits
 // through FlipTarget, and its owner passes flip events to on_flip(). Any thread.
 //
-// A frame whose acquire fence is pending waits in the queue for as long as the FenceGate says,
+// A frame whose acquire fence is pending waits in the queue for as long as the FenceRules say,
 // while the event thread polls the fence.
 #pragma once
 
@@ -25,9 +25,8 @@
 #include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 
-#include "engine/card/kms_lock_ranks.hpp"
 #include "kms_commit.hpp"
-#include "kms_fence_gate.hpp"
+#include "kms_fence_wait.hpp"
 
 namespace gstdrm::kms {
 
@@ -57,14 +56,6 @@ public:
              // not
     Wait,    // the caller sleeps until it was committed
   };
-  enum class Outcome { Queued, Flushing, Failed };
-  enum class Awaited {
-    Signalled,
-    Lost,
-    Flushing,
-    Failed
-  }; // Lost: timed out, or signalled with an error
-
   struct Counters {
     std::uint64_t shown = 0;   // frames whose flip completed
     std::uint64_t dropped = 0; // frames replaced before they were committed
@@ -95,15 +86,16 @@ public:
   // is made when theirs has completed.
   void set_shared(bool shared);
   void set_fence_rules(const FenceRules &rules);
-  // Takes the frame only when it returns Queued.
-  Outcome submit(Frame &frame, Overflow overflow);
+  // Takes the frame only when it returns Yes.
+  Shown submit(Frame &frame, Overflow overflow);
   // For a mode set: `commit` (0 or -errno) makes the commit with `frame`, which is the one in
   // flight then. drain() first: a frame that is in flight nevertheless is kept until the flip of
   // `commit`. As exclusively(). Takes the frame only when it returns 0.
   int submit_with(Frame &frame, const std::function<int(Commit &)> &commit);
   // For a mode set, which blocks in the kernel: blocks until the frame's fence signals or
-  // FenceRules::timeout_ns passes. The frame has no fence afterwards. Counted in Counters::waits.
-  Awaited await_fence(Frame &frame);
+  // FenceRules::timeout_ns passes. Yes: the frame has no fence from then on. Counted in
+  // Counters::waits.
+  Shown await_fence(Frame &frame);
   // Runs `change` while no thread commits. Without the lock, since a mode set sleeps for as long as
   // a display takes: no other function waits for that, and the event thread goes on.
   void exclusively(const std::function<void()> &change);
@@ -172,7 +164,7 @@ private:
   struct Waiting {
     Frame frame;
     bool may_be_dropped = true; // Overflow::Replace
-    FenceGate::Hold hold;
+    FenceWait wait;             // for its acquire fence
   };
   // A picture that a thread waits for in capture().
   struct Capture {
@@ -232,17 +224,10 @@ private:
   [[nodiscard]] bool capture_is_pending() const { return capture_ && !capture_->done; }
   void fail_capture(std::string why);
   // acquire fences
-  Error lost_frame(FenceGate::Verdict verdict);
+  Error lost_frame(FenceWait::Verdict verdict);
   bool front_is_ready();
-  enum class Front {
-    Ready, // may be committed
-    Waits, // its fence is pending
-    Gone,  // its fence was lost, and the frame was taken out
-  };
-  Front look_at_front();
-  bool overtake_front();
   void drop_front();
-  void fences_refused();
+  [[nodiscard]] bool awaits_fence() const { return awaited_ && awaited_->is_pending(); }
   [[nodiscard]] SharedFence fence_to_watch() const;
 
   FlipTarget &target_;
@@ -251,7 +236,7 @@ private:
   const std::function<void(const Error &)> failed_;
   std::function<void(const Error &)> fence_lost_;
 
-  mutable OrderedMutex lock_{kFlipQueueLockRank, "FlipQueue::lock_"}; // guards everything below
+  mutable OrderedMutex lock_{60, "FlipQueue::lock_"}; // guards everything below
   OrderedCondition changed_;
   std::atomic<int> releasing_{0}; // calls of on_flip() that give back buffers, without the lock
   std::atomic<int> draining_{0};  // threads in drain()
@@ -262,8 +247,9 @@ private:
   bool claimed_ = false;           // by exclusively() or submit_with()
   std::optional<Flip> early_;      // of the commit that submit_with() is in
   std::deque<Waiting> waiting_;    // oldest first
-  FenceGate gate_;
-  SharedFence watched_; // by the event thread, as far as is known
+  FenceRules rules_;
+  std::optional<FenceWait> awaited_; // by the thread in await_fence()
+  SharedFence watched_;              // by the event thread, as far as is known
   std::optional<LateFrame> late_;
   std::uint64_t serial_ = 0; // of the last commit
   std::int64_t refresh_ns_ = 16'666'667;

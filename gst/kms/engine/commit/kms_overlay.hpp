@@ -77,4 +77,54 @@ private:
   std::shared_ptr<const OverlayRaster> raster_;
 };
 
+// Rows without padding, 4 bytes per pixel: B, G, R, A, the colours multiplied by alpha, as planes
+// blend that have no "pixel blend mode" property (drm_blend.c).
+struct CursorImage {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::vector<std::uint8_t> pixels;
+};
+
+struct Cursor {
+  std::shared_ptr<DumbBuffer> image; // null: hidden
+  // The image's top left corner, in the mode's pixels; may lie outside.
+  std::int32_t x = 0;
+  std::int32_t y = 0;
+  // Whether both look the same.
+  friend bool operator==(const Cursor &a, const Cursor &b)
+  {
+    return a.image == b.image && (!a.image || (a.x == b.x && a.y == b.y));
+  }
+};
+
+// A buffer for the cursor plane, with the image. Error: the image is larger than the hardware's
+// cursor, or there is no memory.
+Result<std::shared_ptr<DumbBuffer>> make_cursor(const std::shared_ptr<Device> &device,
+                                                const CursorImage &image);
+
+// Where a place in the picture is on the screen, if the picture's `from` is shown at `to`. Each
+// edge is rounded for itself, so that neighbours stay neighbours.
+Rectangle map_place(const Rectangle &place, const Rectangle &from, const Rectangle &to);
+
+// Memory of 4 bytes per pixel, whose pixel 0,0 is pixel x,y of the screen.
+struct Canvas {
+  std::uint8_t *pixels = nullptr;
+  std::uint32_t stride_bytes = 0;
+  std::int32_t x = 0;
+  std::int32_t y = 0;
+};
+
+enum class Over {
+  Nothing, // the pixels are new, and the canvas is written alone: reading scanout memory is slow
+  Image,   // blends
+};
+
+// Draws the part of the image that lies in `visible`, which lies in the canvas. The whole image
+// covers `place` of the screen; where that has another size, the image is scaled, bilinear.
+void draw_image(const Canvas &canvas, const OverlayImage &image, const Rectangle &place,
+                const Rectangle &visible, Over over);
+
+// Makes a part of the canvas transparent.
+void clear_area(const Canvas &canvas, const Rectangle &area);
+
 } // namespace gstdrm::kms

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include <drm_fourcc.h>
+#include <drm_mode.h>
 
-#include "engine/output/kms_aspect.hpp"
-#include "engine/output/kms_formats.hpp"
-#include "kms_stacking.hpp"
+#include "engine/output/kms_mode.hpp"
 
 namespace gstdrm::kms {
 
@@ -171,7 +170,7 @@ bool turns_off(const Output &output, const Plane &plane, const Plan *shown, bool
   if (!with_mode_set)
     return shown && (plane.id == shown->plane->id || &plane == shown->background ||
                      &plane == shown->overlay);
-  const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
+  const std::uint64_t user = plane.user();
   return user == 0 || user == output.crtc.id;
 }
 
@@ -372,7 +371,7 @@ namespace {
 
 bool is_free(const Plane &plane, const Output &output, const Plan &plan)
 {
-  const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
+  const std::uint64_t user = plane.user();
   return plane.id != plan.plane->id && &plane != plan.background &&
          (user == 0 || user == output.crtc.id);
 }
@@ -458,6 +457,130 @@ void set_cursor(Request &request, const Output &output, const FlipProperties &id
   setup.zpos = ids.cursor_zpos;
   setup.alpha = Alpha::Premultiplied;
   request.set_plane(*ids.cursor, output.crtc.id, setup);
+}
+
+namespace {
+
+constexpr std::uint32_t kTurns =
+    DRM_MODE_ROTATE_0 | DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_180 | DRM_MODE_ROTATE_270;
+constexpr std::uint32_t kReflections = DRM_MODE_REFLECT_X | DRM_MODE_REFLECT_Y;
+
+bool is_mutable(const Property &property)
+{
+  return (property.flags & DRM_MODE_PROP_IMMUTABLE) == 0;
+}
+
+// Whether the plane's property has the value of DRM_MODE_ROTATE_* and DRM_MODE_REFLECT_* (a bit
+// each, by its name in drm_blend.c). A list without names says nothing.
+bool lists_rotation(const Plane &plane, std::uint32_t rotation)
+{
+  const Property *property = find(plane.properties, "rotation");
+  if (!property)
+    return rotation == DRM_MODE_ROTATE_0;
+  if (property->enums.empty())
+    return true;
+  std::uint64_t able = 0;
+  for (const auto &[name, bit] : property->enums)
+    able |= std::uint64_t{1} << bit;
+  return (rotation & ~able) == 0;
+}
+
+} // namespace
+
+// Half a turn is the same as a reflection along both axes (drm_blend.c, drm_rotation_simplify()):
+// the cluster windows of Rockchip's VOP2 list 90 and 270 degrees and both reflections, and not 180.
+std::optional<std::uint32_t> plane_rotation(const Plane &plane, std::uint32_t wanted)
+{
+  if (lists_rotation(plane, wanted))
+    return wanted;
+  const int quarters = std::countr_zero(wanted & kTurns);
+  const std::uint32_t turn = std::uint32_t{1} << ((quarters + 2) % 4);
+  const std::uint32_t same = turn | ((wanted & kReflections) ^ kReflections);
+  return lists_rotation(plane, same) ? std::optional(same) : std::nullopt;
+}
+
+std::optional<int> zpos_over(const Plane &plane, const Plane &under, int under_zpos)
+{
+  const Property *own = find(plane.properties, "zpos");
+  const Property *lower = find(under.properties, "zpos");
+  // without zpos the order is that of the types, then of the ids
+  const bool later = under.type == PlaneType::Primary || plane.id > under.id;
+  if (!own || !lower)
+    return later ? std::optional(-1) : std::nullopt;
+  const auto height =
+      under_zpos >= 0 && is_mutable(*lower) ? static_cast<std::uint64_t>(under_zpos) : lower->value;
+  // of two planes with one zpos, that with the larger id is over the other (drm_blend.c)
+  const bool is_over = own->value > height || (own->value == height && plane.id > under.id);
+  if (!is_mutable(*own))
+    return is_over ? std::optional(-1) : std::nullopt;
+  const std::uint64_t wanted = is_over ? own->value : height + 1;
+  if (own->range && (wanted < own->range->first || wanted > own->range->second))
+    return std::nullopt;
+  return static_cast<int>(wanted);
+}
+
+std::string why_no_zpos(const Plane &plane, int zpos)
+{
+  if (zpos < 0)
+    return {};
+  const Property *property = find(plane.properties, "zpos");
+  if (!property)
+    return "has no zpos";
+  const auto wanted = static_cast<std::uint64_t>(zpos);
+  if (!is_mutable(*property) && property->value != wanted)
+    return "is fixed at zpos " + std::to_string(property->value);
+  if (property->range && (wanted < property->range->first || wanted > property->range->second))
+    return "takes zpos " + std::to_string(property->range->first) + " to " +
+           std::to_string(property->range->second);
+  return {};
+}
+
+namespace {
+
+constexpr std::uint32_t kWithAlpha[] = {
+    DRM_FORMAT_ARGB4444,      DRM_FORMAT_ABGR4444,      DRM_FORMAT_RGBA4444,
+    DRM_FORMAT_BGRA4444,      DRM_FORMAT_ARGB1555,      DRM_FORMAT_ABGR1555,
+    DRM_FORMAT_RGBA5551,      DRM_FORMAT_BGRA5551,      DRM_FORMAT_ARGB8888,
+    DRM_FORMAT_ABGR8888,      DRM_FORMAT_RGBA8888,      DRM_FORMAT_BGRA8888,
+    DRM_FORMAT_ARGB2101010,   DRM_FORMAT_ABGR2101010,   DRM_FORMAT_RGBA1010102,
+    DRM_FORMAT_BGRA1010102,   DRM_FORMAT_ARGB16161616,  DRM_FORMAT_ABGR16161616,
+    DRM_FORMAT_ARGB16161616F, DRM_FORMAT_ABGR16161616F, DRM_FORMAT_AYUV,
+    DRM_FORMAT_Y410,          DRM_FORMAT_Y412,          DRM_FORMAT_Y416,
+    DRM_FORMAT_XRGB8888_A8,   DRM_FORMAT_XBGR8888_A8,   DRM_FORMAT_RGBX8888_A8,
+    DRM_FORMAT_BGRX8888_A8,   DRM_FORMAT_RGB888_A8,     DRM_FORMAT_BGR888_A8,
+    DRM_FORMAT_RGB565_A8,     DRM_FORMAT_BGR565_A8};
+constexpr std::uint32_t kOf10Bits[] = {
+    DRM_FORMAT_XRGB2101010, DRM_FORMAT_XBGR2101010, DRM_FORMAT_RGBX1010102, DRM_FORMAT_BGRX1010102,
+    DRM_FORMAT_ARGB2101010, DRM_FORMAT_ABGR2101010, DRM_FORMAT_RGBA1010102, DRM_FORMAT_BGRA1010102,
+    DRM_FORMAT_VUY101010,   DRM_FORMAT_XVYU2101010, DRM_FORMAT_Y210,        DRM_FORMAT_Y410,
+    DRM_FORMAT_NV15,        DRM_FORMAT_P010,        DRM_FORMAT_P030,        DRM_FORMAT_P210,
+    DRM_FORMAT_Q410};
+constexpr std::uint32_t kOf12Bits[] = {DRM_FORMAT_XVYU12_16161616, DRM_FORMAT_Y212, DRM_FORMAT_Y412,
+                                       DRM_FORMAT_P012};
+constexpr std::uint32_t kOf16Bits[] = {
+    DRM_FORMAT_XRGB16161616,  DRM_FORMAT_XBGR16161616,  DRM_FORMAT_ARGB16161616,
+    DRM_FORMAT_ABGR16161616,  DRM_FORMAT_XRGB16161616F, DRM_FORMAT_XBGR16161616F,
+    DRM_FORMAT_ARGB16161616F, DRM_FORMAT_ABGR16161616F, DRM_FORMAT_XVYU16161616,
+    DRM_FORMAT_Y216,          DRM_FORMAT_Y416,          DRM_FORMAT_P016};
+
+bool is_among(std::span<const std::uint32_t> fourccs, std::uint32_t fourcc)
+{
+  return std::find(fourccs.begin(), fourccs.end(), fourcc) != fourccs.end();
+}
+
+} // namespace
+
+bool has_alpha(std::uint32_t fourcc)
+{
+  return is_among(kWithAlpha, fourcc);
+}
+
+unsigned bits_per_component(std::uint32_t fourcc)
+{
+  return is_among(kOf10Bits, fourcc)   ? 10
+         : is_among(kOf12Bits, fourcc) ? 12
+         : is_among(kOf16Bits, fourcc) ? 16
+                                       : 8;
 }
 
 } // namespace gstdrm::kms

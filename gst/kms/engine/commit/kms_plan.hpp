@@ -15,9 +15,7 @@
 #include "engine/output/kms_mode.hpp"
 #include "engine/output/kms_output.hpp"
 #include "kms_balance.hpp"
-#include "kms_cursor.hpp"
 #include "kms_geometry.hpp"
-#include "kms_hdr.hpp"
 #include "kms_overlay.hpp"
 #include "kms_request.hpp"
 
@@ -154,5 +152,21 @@ FlipProperties flip_properties(const Output &output, const Plan &plan);
 // Adds what makes the plane ids.cursor show the cursor, or turns the plane off without an image.
 void set_cursor(Request &request, const Output &output, const FlipProperties &ids,
                 const Cursor &cursor);
+
+// The value of the plane's rotation property that turns and reflects a picture as `wanted` says
+// (DRM_MODE_ROTATE_* and DRM_MODE_REFLECT_*); nothing: the plane cannot do that.
+std::optional<std::uint32_t> plane_rotation(const Plane &plane, std::uint32_t wanted);
+
+// The zpos that puts the plane over `under` (-1: none needs to be set); nullopt if it is under it.
+// `under_zpos`: what a commit sets for `under`; -1: nothing.
+std::optional<int> zpos_over(const Plane &plane, const Plane &under, int under_zpos);
+
+// Why the plane cannot have the zpos; empty if it can, as every plane can have -1.
+std::string why_no_zpos(const Plane &plane, int zpos);
+
+// Whether pixels of the fourcc have an alpha of their own.
+bool has_alpha(std::uint32_t fourcc);
+// Bits of the largest component of a pixel: 8 for fourccs that are not known to have more.
+unsigned bits_per_component(std::uint32_t fourcc);
 
 } // namespace gstdrm::kms

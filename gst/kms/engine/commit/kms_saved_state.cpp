@@ -169,10 +169,10 @@ int SavedState::restore_old(const Device &device, std::uint32_t flags) const
   for (const Value &value : values_) {
     std::uint64_t number = value.value;
     if (!value.blob.empty()) {
-      auto blob = PropertyBlob::create(device.fd(), value.blob.data(), value.blob.size());
+      auto blob = make_blob(device.fd(), value.blob.data(), value.blob.size());
       if (!blob)
         return -blob.error().sys_errno;
-      number = blob->id();
+      number = blob->get();
       blobs.push_back(std::move(*blob));
     }
     request.set(value.object_id, value.property_id, value.name.c_str(), number);
@@ -193,7 +193,7 @@ int SavedState::turn_off(const Device &device, const Output &output)
   if (output.writeback)
     request.set(output.writeback->id, output.writeback->properties, "CRTC_ID", 0);
   for (const Plane &plane : output.crtc_planes)
-    if (is_ours(property_value(plane.properties, "CRTC_ID"), output))
+    if (is_ours(plane.user(), output))
       request.disable_plane(plane);
   return commit_request(device.fd(), request, DRM_MODE_ATOMIC_ALLOW_MODESET, 0);
 }

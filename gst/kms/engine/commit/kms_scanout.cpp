@@ -10,9 +10,8 @@
 
 #include <gst/drm/core/log.hpp>
 
-#include "engine/card/kms_refusal.hpp"
-#include "engine/card/kms_scratch.hpp"
-#include "kms_stacking.hpp"
+#include "engine/card/kms_dumb.hpp"
+#include "kms_plan.hpp"
 
 namespace gstdrm::kms {
 
@@ -36,28 +35,23 @@ bool is_bare(const Request &request)
 
 } // namespace
 
+// Makes the blobs that commits of the picture in this mode name.
 Result<void> Scanout::prepare(const Picture &picture, const drmModeModeInfo &mode)
 {
-  if (!saved_) {
-    Result<SavedState> saved = SavedState::capture(*device_, output_);
-    if (!saved)
-      return saved.error();
-    saved_ = std::move(*saved);
-  }
   if (output_.joined)
     return {}; // mode and metadata are the other program's
   if (picture.hdr && picture.hdr != blob_hdr_ &&
       property_id(output_.connector.properties, "HDR_OUTPUT_METADATA")) {
     const hdr_output_metadata metadata = to_blob(*picture.hdr);
-    Result<PropertyBlob> blob = PropertyBlob::create(device_->fd(), &metadata, sizeof(metadata));
+    Result<PropertyBlob> blob = make_blob(device_->fd(), &metadata, sizeof(metadata));
     if (!blob)
       return blob.error();
     hdr_blob_ = std::move(*blob);
     blob_hdr_ = picture.hdr;
   }
-  if (mode_blob_.id() && same_mode(mode, blob_mode_))
+  if (mode_blob_.get() && same_mode(mode, blob_mode_))
     return {};
-  Result<PropertyBlob> blob = PropertyBlob::create(device_->fd(), &mode, sizeof(mode));
+  Result<PropertyBlob> blob = make_blob(device_->fd(), &mode, sizeof(mode));
   if (!blob)
     return blob.error();
   mode_blob_ = std::move(*blob);
@@ -69,9 +63,9 @@ int Scanout::commit(const Plan &plan, std::uint32_t framebuffer_id, std::uint32_
                     std::uint64_t serial, const OverlayRaster *overlay,
                     std::int32_t *out_fence) const
 {
-  const PlanObjects objects{mode_blob_.id(), hdr_blob_.id(),
-                            framebuffer_id,  background_ ? background_->framebuffer_id() : 0,
-                            overlay,         writeback_attached_};
+  const PlanObjects objects{mode_blob_.get(), hdr_blob_.get(),
+                            framebuffer_id,   background_ ? background_->framebuffer_id() : 0,
+                            overlay,          writeback_attached_};
   const bool with_mode_set = (flags & DRM_MODE_ATOMIC_ALLOW_MODESET) != 0;
   Request request = plan_commit(output_, plan, shown(), objects, with_mode_set);
   if (out_fence)
@@ -157,8 +151,10 @@ int Scanout::show_over_background(Plan plan, Commit &next, bool with_mode_set)
       first_mode_ = plan.mode;
     flip_properties_ = flip_properties(output_, plan);
     tears_ = true;
-    if (with_mode_set)
-      forget_cursor(); // its plane is off
+    if (with_mode_set) { // the cursor's plane is off
+      shown_cursor_ = {};
+      refused_cursor_.reset();
+    }
     next.cursor = shown_cursor_;
     shown_overlay_ = frame.raster;
     shown_origin_ = frame.origin;
@@ -228,7 +224,7 @@ int Scanout::commit_flip(Commit &next)
   }
   const bool may_tear = output_.tearing && tears_;
   // Linux 6.8 to 6.13 refuse an asynchronous flip with a fence (drm_atomic_uapi.c,
-  // drm_atomic_set_property()), which has signalled by now (kms_fence_gate.hpp).
+  // drm_atomic_set_property()), which has signalled by now (kms_fence_wait.hpp).
   if (frame.acquire_fence && ids.in_fence && !may_tear)
     request.set(plane_id, ids.in_fence, "IN_FENCE_FD",
                 static_cast<std::uint64_t>(frame.acquire_fence->get()));
@@ -277,14 +273,14 @@ void Scanout::set_output(Output output)
   if (saved_)
     saved_->suit(output_);
   panel_rotation_ = panel_rotation(output_);
-  set_view(wanted_view_);
   overlay_errno_ = 0;
 }
 
 void Scanout::forget_shown()
 {
   plan_.reset();
-  forget_cursor();
+  shown_cursor_ = {};
+  refused_cursor_.reset();
   forget_overlay();
 }
 
@@ -306,10 +302,8 @@ int Scanout::attach_writeback(bool attached)
 
 bool Scanout::turn_off()
 {
-  plan_.reset();
   const bool is_off = SavedState::turn_off(*device_, output_) == 0;
-  forget_cursor();
-  forget_overlay();
+  forget_shown();
   return is_off;
 }
 
@@ -336,9 +330,7 @@ void Scanout::forget_kept_files()
 // The sink shows nothing of its own from now on.
 void Scanout::forget_picture()
 {
-  plan_.reset();
-  forget_cursor();
-  forget_overlay();
+  forget_shown();
   overlay_errno_ = 0;
   mode_blob_ = PropertyBlob();
   hdr_blob_ = PropertyBlob();
@@ -431,11 +423,11 @@ std::optional<Format> scratch_format(const FormatSet &formats)
 Result<std::vector<ModeTry>> Scanout::check(const Picture &picture) const
 {
   Picture on_screen = picture;
-  if (view_.is_turned())
+  if (panel_view().is_turned())
     std::swap(on_screen.width, on_screen.height), std::swap(on_screen.par_n, on_screen.par_d);
   const std::optional<drmModeModeInfo> fixed = fixed_mode();
   const bool may_be_larger =
-      scales_down_ || (names_mode(output_.mode_request) && may_crop(view_.fit));
+      scales_down_ || (names_mode(output_.mode_request) && may_crop(panel_view().fit));
   return modes_for(output_, on_screen, may_be_larger, device_->name(),
                    fixed ? fixed : mode_on_screen(), fixed.has_value());
 }
@@ -463,7 +455,7 @@ std::optional<drmModeModeInfo> Scanout::mode_on_screen() const
 {
   const bool matches = output_.mode_request.kind == ModeRequest::Kind::Match;
   if (names_mode(output_.mode_request) || output_.mode_changes == ModeChanges::Always ||
-      (matches && view_.fit == Fit::None))
+      (matches && panel_view().fit == Fit::None))
     return {};
   if (plan_)
     return plan_->mode;
@@ -511,8 +503,8 @@ std::string Scanout::why_not_shown(const Plane &plane, Format format,
   const bool chosen = std::any_of(output_.planes.begin(), output_.planes.end(),
                                   [&plane](const Plane &p) { return p.id == plane.id; });
   const auto tried = attempts.find(plane.id);
-  const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
-  if (const std::string reason = why_unfit(view_, plane, format); chosen && !reason.empty())
+  const std::uint64_t user = plane.user();
+  if (const std::string reason = why_unfit(panel_view(), plane, format); chosen && !reason.empty())
     return reason + ".";
   if (tried != attempts.end() && tried->second.scaled && tried->second.unscaled)
     return "scaled: " + errno_text(tried->second.scaled) +
@@ -532,7 +524,7 @@ std::string Scanout::why_not_shown(const Plane &plane, Format format,
 // What to try in place of a picture that no plane shows. `tried`: some plane fits the view.
 std::string Scanout::advice(const drmModeModeInfo &mode, Format format, bool tried) const
 {
-  View unturned = view_;
+  View unturned = panel_view();
   unturned.rotation = DRM_MODE_ROTATE_0;
   if (!tried && std::any_of(output_.planes.begin(), output_.planes.end(), [&](const Plane &plane) {
         return why_unfit(unturned, plane, format).empty();
@@ -540,7 +532,7 @@ std::string Scanout::advice(const drmModeModeInfo &mode, Format format, bool tri
     return " Turn the picture before the sink, for instance with videoflip, and leave rotation "
            "out.";
   if (!covers_only_)
-    return view_.rotation == DRM_MODE_ROTATE_0
+    return panel_view().rotation == DRM_MODE_ROTATE_0
                ? " Try another size or format, or another plane with plane-id."
                : " Turn the picture before the sink, for instance with videoflip, and leave "
                  "rotation out.";
@@ -553,10 +545,11 @@ std::string Scanout::advice(const drmModeModeInfo &mode, Format format, bool tri
 int Scanout::show_in_mode(const Picture &picture, const ModeTry &mode, Commit &next,
                           Patience patience, std::map<std::uint32_t, Attempts> &attempts)
 {
-  const auto [width, height] = view_.is_turned() ? std::pair(picture.height, picture.width)
-                                                 : std::pair(picture.width, picture.height);
+  const auto [width, height] = panel_view().is_turned() ? std::pair(picture.height, picture.width)
+                                                        : std::pair(picture.width, picture.height);
   const bool fits = width <= mode.mode.hdisplay && height <= mode.mode.vdisplay;
-  const std::vector<Plan> plans = candidate_plans(output_, view_, picture, mode.mode, shown());
+  const std::vector<Plan> plans =
+      candidate_plans(output_, panel_view(), picture, mode.mode, shown());
   int ret = -EINVAL;
   int scaling_refused = 0;
   for (const Plan &plan : plans) {
@@ -580,7 +573,7 @@ int Scanout::show_in_mode(const Picture &picture, const ModeTry &mode, Commit &n
     (plan.scaled ? plane.scaled : plane.unscaled) = -ret;
     if (plan.scaled)
       scaling_refused = -ret;
-    if (ret == -EACCES || (ret == -EBUSY && output_.joined) || ret == -EPERM || ret == -ENODEV ||
+    if (is_master_loss(-ret) || (ret == -EBUSY && output_.joined) || ret == -ENODEV ||
         ret == -ENOMEM)
       break; // no other plane would do better
   }
@@ -592,6 +585,12 @@ Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeT
                                  Commit &next, Patience patience)
 {
   was_put_off_ = false;
+  if (!saved_) {
+    Result<SavedState> saved = SavedState::capture(*device_, output_);
+    if (!saved)
+      return saved.error();
+    saved_ = std::move(*saved);
+  }
   std::map<std::uint32_t, Attempts> attempts; // in the mode that fits best
   int ret = -EINVAL;
   // A commit that fails for real may take the kernel 10 s (drm_atomic_helper_wait_for_flip_done()).
@@ -624,9 +623,8 @@ Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeT
   if (failed && is_refusal(-ret))
     ret = first_failure; // the device failed, whatever is wrong with the other modes
   const drmModeModeInfo &mode = modes.front().mode;
-  const std::string hint = ret == -EACCES || ret == -EPERM
-                               ? " Another program took the display over; stop it."
-                               : advice(mode, picture.format, !attempts.empty());
+  const std::string hint = is_master_loss(-ret) ? " Another program took the display over; stop it."
+                                                : advice(mode, picture.format, !attempts.empty());
   std::string text = device_->name() + " does not show " + describe_format(picture.format) +
                      " of " + std::to_string(picture.width) + "x" + std::to_string(picture.height) +
                      " in mode " + describe_mode(mode) +
@@ -649,76 +647,52 @@ std::optional<drmModeModeInfo> Scanout::probed_mode() const
   return output_.found_mode ? output_.found_mode : own_mode(modes);
 }
 
-void Scanout::probe_downscaling()
-{
-  const std::optional<drmModeModeInfo> mode_to_try = probed_mode();
-  const std::optional<Format> format = scratch_format(output_.formats());
-  if (!mode_to_try || !format)
-    return;
-  const drmModeModeInfo mode = *mode_to_try;
-  Picture picture;
-  picture.format = *format;
-  // a quarter larger in width and height: enough to find out, and little memory
-  picture.width = (mode.hdisplay + mode.hdisplay / 4U) & ~1U;
-  picture.height = (mode.vdisplay + mode.vdisplay / 4U) & ~1U;
-  const std::unique_ptr<ScratchBuffer> scratch = ScratchBuffer::create(
-      device_, FormatSet::from_pairs({*format}), picture.width, picture.height);
-  const std::optional<ScratchFramebuffer> framebuffer =
-      scratch ? scratch->framebuffer(*format) : std::nullopt;
-  if (!framebuffer || !prepare(picture, mode))
-    return;
-  const std::vector<Plan> plans =
-      candidate_plans(output_, on_panel({}, panel_rotation_), picture, mode, shown());
-  scales_down_ = std::any_of(plans.begin(), plans.end(), [&](const Plan &plan) {
-    return plan.scaled && !plan.background &&
-           commit(plan, framebuffer->id(),
-                  DRM_MODE_ATOMIC_TEST_ONLY |
-                      (output_.joined ? 0U : std::uint32_t{DRM_MODE_ATOMIC_ALLOW_MODESET}),
-                  0) == 0;
-  });
-  saved_.reset(); // the state to restore is read when the first frame comes
-}
-
-// Whether some plan of the picture passes a test commit, or fails for a reason that says nothing.
-bool Scanout::takes(const Picture &picture, const drmModeModeInfo &mode)
+// The best outcome of test commits of the picture in scratch memory: 0, else the negative errno of
+// one that says nothing of the picture, else a refusal.
+int Scanout::test_scratch(const Picture &picture, const drmModeModeInfo &mode, bool only_scaled)
 {
   const std::unique_ptr<ScratchBuffer> scratch = ScratchBuffer::create(
       device_, FormatSet::from_pairs({picture.format}), picture.width, picture.height);
-  const std::optional<ScratchFramebuffer> framebuffer =
+  const std::optional<FramebufferId> framebuffer =
       scratch ? scratch->framebuffer(picture.format) : std::nullopt;
   if (!framebuffer || !prepare(picture, mode))
-    return true;
+    return -ENOMEM;
+  const std::uint32_t mode_set = output_.joined ? 0U : std::uint32_t{DRM_MODE_ATOMIC_ALLOW_MODESET};
+  int best = -EINVAL;
   for (const Plan &plan :
        candidate_plans(output_, on_panel({}, panel_rotation_), picture, mode, shown())) {
-    if (prepare_background(plan) != 0)
+    if (only_scaled ? !plan.scaled || plan.background : prepare_background(plan) != 0)
       continue;
-    const std::uint32_t mode_set =
-        output_.joined ? 0U : std::uint32_t{DRM_MODE_ATOMIC_ALLOW_MODESET};
-    const int ret = commit(plan, framebuffer->id(), mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    const int ret = commit(plan, framebuffer->get(), mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    if (ret == 0)
+      return 0;
     if (!is_refusal(-ret))
-      return true;
+      best = ret;
   }
-  return false;
+  return best;
 }
 
-void Scanout::probe_covering()
+void Scanout::probe()
 {
-  const std::optional<drmModeModeInfo> mode_to_try = probed_mode();
+  const std::optional<drmModeModeInfo> mode = probed_mode();
   const std::optional<Format> format = scratch_format(output_.formats());
-  if (!mode_to_try || !format)
+  if (!mode || !format)
     return;
-  const drmModeModeInfo mode = *mode_to_try;
-  Picture full;
-  full.format = *format;
-  full.width = mode.hdisplay;
-  full.height = mode.vdisplay;
+  Picture larger, full;
+  larger.format = full.format = *format;
+  // a quarter larger in width and height: enough to find out, and little memory
+  larger.width = (mode->hdisplay + mode->hdisplay / 4U) & ~1U;
+  larger.height = (mode->vdisplay + mode->vdisplay / 4U) & ~1U;
+  scales_down_ = test_scratch(larger, *mode, true) == 0;
+  full.width = mode->hdisplay;
+  full.height = mode->vdisplay;
   if (on_panel({}, panel_rotation_).is_turned())
     std::swap(full.width, full.height);
   Picture part = full; // of another shape, so that no scaling makes it cover the mode
   part.width = (full.width / 2U) & ~1U;
   part.height = (full.height / 4U) & ~1U;
-  covers_only_ = !takes(part, mode) && takes(full, mode);
-  saved_.reset(); // the state to restore is read when the first frame comes
+  covers_only_ = is_refusal(-test_scratch(part, *mode, false)) &&
+                 !is_refusal(-test_scratch(full, *mode, false));
   background_.reset();
 }
 
@@ -747,7 +721,7 @@ int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
       plan_->width == picture.width && plan_->height == picture.height)
     return test(*plan_, framebuffer_id);
   int ret = -EINVAL;
-  for (const Plan &plan : candidate_plans(output_, view_, picture, mode, shown())) {
+  for (const Plan &plan : candidate_plans(output_, panel_view(), picture, mode, shown())) {
     if (plan_ && plan.plane != plan_->plane)
       continue;
     // the black plane stands for one in any layout
@@ -778,12 +752,12 @@ std::vector<Refusal> Scanout::disprove(const Picture &picture, std::span<const M
     bool any_shown = false;
     refusals.clear();
     for (const Format &format : pairs.pairs()) {
-      const std::optional<ScratchFramebuffer> framebuffer = scratch->framebuffer(format);
+      const std::optional<FramebufferId> framebuffer = scratch->framebuffer(format);
       if (!framebuffer)
         continue;
       Picture other = picture;
       other.format = format;
-      const int ret = test(other, mode.mode, framebuffer->id());
+      const int ret = test(other, mode.mode, framebuffer->get());
       if (is_refusal(-ret))
         refusals.push_back({format, picture.width, picture.height,
                             "A test commit of " + describe_format(format) + " at " +
@@ -811,8 +785,8 @@ bool Scanout::can_overlay() const
   return std::any_of(output_.planes.begin(), output_.planes.end(), [this](const Plane &plane) {
     Plan plan; // of a picture that need not be turned, on that plane
     plan.plane = &plane;
-    plan.rectangle.zpos = view_.zpos;
-    plan.rectangle.rotation = view_.rotation;
+    plan.rectangle.zpos = panel_view().zpos;
+    plan.rectangle.rotation = panel_view().rotation;
     return plane.type == PlaneType::Primary && !overlay_slots(output_, plan).empty();
   });
 }
@@ -880,17 +854,24 @@ void Scanout::try_overlay(const std::shared_ptr<const OverlayRaster> &raster)
 {
   if (!plan_ || !plan_->overlay)
     return;
+  const auto test_raster = [&] {
+    Request request;
+    set_overlay(request, output_, *plan_, raster.get());
+    return commit_request(device_->fd(), request, DRM_MODE_ATOMIC_TEST_ONLY, 0);
+  };
+  int ret = 0;
   if (!std::exchange(overlay_untried_, false)) {
-    try_other_size(*raster);
+    // imx-drm changes the size of a plane that is on in a mode set alone
+    ret = test_raster();
+    overlay_resizes_ |= ret == 0;
+    if (is_refusal(-ret))
+      refuse_overlay(-ret);
     return;
   }
-  int ret = 0;
   for (const OverlaySlot &slot : overlay_slots(output_, *plan_)) {
     plan_->overlay = slot.plane;
     plan_->overlay_zpos = slot.zpos;
-    Request request;
-    set_overlay(request, output_, *plan_, raster.get());
-    ret = commit_request(device_->fd(), request, DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    ret = test_raster();
     if (ret == 0) {
       tried_overlay_ = raster->destination;
       flip_properties_ = flip_properties(output_, *plan_); // the cursor is over it
@@ -902,20 +883,6 @@ void Scanout::try_overlay(const std::shared_ptr<const OverlayRaster> &raster)
     }
   }
   refuse_overlay(-ret);
-}
-
-// imx-drm changes the size of a plane that is on in a mode set alone.
-void Scanout::try_other_size(const OverlayRaster &raster)
-{
-  Request request;
-  set_overlay(request, output_, *plan_, &raster);
-  const int ret = commit_request(device_->fd(), request, DRM_MODE_ATOMIC_TEST_ONLY, 0);
-  if (ret == 0) {
-    overlay_resizes_ = true;
-    return;
-  }
-  if (is_refusal(-ret))
-    refuse_overlay(-ret);
 }
 
 void Scanout::refuse_overlay(int error)
@@ -932,12 +899,6 @@ Error Scanout::overlay_refusal() const
                    " shows the overlay beside the picture: " + errno_text(error) +
                    ". It is blended into the frames from now on.",
                error};
-}
-
-void Scanout::forget_cursor()
-{
-  shown_cursor_ = {};
-  refused_cursor_.reset();
 }
 
 void Scanout::forget_overlay()

@@ -19,9 +19,8 @@
 #include <gst/drm/core/result.hpp>
 
 #include "engine/card/kms_dumb.hpp"
-#include "engine/card/kms_kept_files.hpp"
+#include "engine/card/kms_framebuffer.hpp"
 #include "engine/card/kms_objects.hpp"
-#include "engine/output/kms_join.hpp"
 #include "engine/output/kms_output.hpp"
 #include "kms_commit.hpp"
 #include "kms_flip_queue.hpp"
@@ -43,41 +42,33 @@ class Scanout : public FlipTarget {
 public:
   Scanout(std::shared_ptr<Device> device, Output output)
       : device_(std::move(device)), output_(std::move(output)), rasters_(device_),
-        view_(on_panel({}, panel_rotation(output_))), panel_rotation_(panel_rotation(output_)),
+        panel_rotation_(panel_rotation(output_)),
         flips_by_fence_(kms::flips_by_fence(*device_, output_))
   {
   }
 
   // Sets the view that the next show_first() uses. The picture on screen does not change until
   // then.
-  void set_view(const View &view)
-  {
-    wanted_view_ = view;
-    view_ = on_panel(view, panel_rotation_);
-  }
-  [[nodiscard]] const View &view() const noexcept { return wanted_view_; }
+  void set_view(const View &view) { view_ = view; }
+  [[nodiscard]] const View &view() const noexcept { return view_; }
   // Leaves out the rotation of a view that only wishes for it. Returns false if there is none.
   bool drop_optional_rotation()
   {
-    if (!wanted_view_.rotation_is_optional || wanted_view_.rotation == DRM_MODE_ROTATE_0)
+    if (!view_.rotation_is_optional || view_.rotation == DRM_MODE_ROTATE_0)
       return false;
-    View view = wanted_view_;
-    view.rotation = DRM_MODE_ROTATE_0;
-    set_view(view);
+    view_.rotation = DRM_MODE_ROTATE_0;
     return true;
   }
   // Returns the modes to try for the picture, best first. Error: no candidate plane has the format,
   // or no mode holds the size. Touches nothing.
   [[nodiscard]] Result<std::vector<ModeTry>> check(const Picture &picture) const;
 
-  // Finds out by test commits whether some plane shows pictures that are larger than the mode,
-  // which check() takes into account from then on. Once, before the first frame and before another
-  // thread uses the scanout.
-  void probe_downscaling();
+  // Finds out by test commits what the planes can do, which check() takes into account from then
+  // on. Once, before the first frame and before another thread uses the scanout.
+  void probe();
+  // Whether some plane shows pictures that are larger than the mode.
   [[nodiscard]] bool scales_down() const noexcept { return scales_down_; }
-  // Finds out by test commits whether every plane has to cover the CRTC, so that only pictures of a
-  // mode's size can be shown. Called like probe_downscaling().
-  void probe_covering();
+  // Whether every plane has to cover the CRTC, so that only pictures of a mode's size can be shown.
   [[nodiscard]] bool covers_only() const noexcept { return covers_only_; }
   // Whether a picture's width lies along the mode's height in this view, on this panel. Any thread.
   [[nodiscard]] bool turns(const View &view) const noexcept
@@ -154,6 +145,8 @@ public:
   [[nodiscard]] std::uint64_t overlay_refusals() const noexcept { return overlay_refusals_; }
 
   [[nodiscard]] const Output &output() const noexcept { return output_; }
+  // flips_by_fence(): any thread.
+  [[nodiscard]] bool flips_by_fence() const noexcept { return flips_by_fence_; }
   // Whether the last show_first() has set the mode.
   [[nodiscard]] bool has_set_mode() const noexcept { return has_set_mode_; }
   [[nodiscard]] bool is_set() const noexcept { return plan_.has_value(); }
@@ -181,6 +174,8 @@ private:
                const std::map<std::uint32_t, Attempts> &attempts) const;
   [[nodiscard]] std::string why_not_shown(const Plane &plane, Format format,
                                           const std::map<std::uint32_t, Attempts> &attempts) const;
+  // On the panel, which may be mounted rotated.
+  [[nodiscard]] View panel_view() const { return on_panel(view_, panel_rotation_); }
   [[nodiscard]] const Plan *shown() const noexcept { return plan_ ? &*plan_ : nullptr; }
   [[nodiscard]] std::optional<drmModeModeInfo> fixed_mode() const;
   [[nodiscard]] std::optional<drmModeModeInfo> mode_on_screen() const;
@@ -189,7 +184,7 @@ private:
   Result<void> prepare(const Picture &picture, const drmModeModeInfo &mode);
   int make_background(const drmModeModeInfo &mode, std::unique_ptr<DumbBuffer> &made) const;
   int prepare_background(const Plan &plan);
-  bool takes(const Picture &picture, const drmModeModeInfo &mode);
+  int test_scratch(const Picture &picture, const drmModeModeInfo &mode, bool only_scaled);
   [[nodiscard]] std::optional<drmModeModeInfo> probed_mode() const;
   [[nodiscard]] std::string advice(const drmModeModeInfo &mode, Format format, bool tried) const;
   int test(const Plan &plan, std::uint32_t framebuffer_id) const;
@@ -206,10 +201,8 @@ private:
   // overlays
   [[nodiscard]] OverlayPlacement overlay_placement(const Plan &plan) const;
   void choose_overlay(Plan &plan, Frame &frame, std::uint32_t flags);
-  void try_other_size(const OverlayRaster &raster);
   void refuse_overlay(int error);
   void forget_overlay();
-  void forget_cursor();
   void forget_picture();
   void forget_kept_files();
 
@@ -231,8 +224,7 @@ private:
   bool overlay_resizes_ = false; // and in another size, while it was on
   std::atomic<int> overlay_errno_{0};
   std::atomic<std::uint64_t> overlay_refusals_{0};
-  View wanted_view_;
-  View view_;                                 // the same on the panel, which may be mounted rotated
+  View view_;
   std::atomic<std::uint32_t> panel_rotation_; // DRM_MODE_ROTATE_*, of output_
   bool scales_down_ = false;
   bool covers_only_ = false;

@@ -16,10 +16,8 @@
 
 #include "engine/card/kms_compositor.hpp"
 #include "engine/card/kms_objects.hpp"
-#include "engine/card/kms_refusal.hpp"
 #include "engine/commit/kms_plan.hpp"
-#include "engine/commit/kms_stacking.hpp"
-#include "engine/output/kms_join.hpp"
+#include "engine/output/kms_choice.hpp"
 #include "engine/output/kms_registry.hpp"
 
 namespace gstdrm::kms {
@@ -50,7 +48,7 @@ Result<void> check_compositor(const DeviceRequest &device, const OutputRequest &
   if (device.fd >= 0 || output.plane_id != 0 ||
       !(device.path + device.driver_name + device.bus_id + device.lease + output.connector).empty())
     return {};
-  const std::string compositor = find_compositor(CompositorHints::of_this_process());
+  const std::string compositor = find_compositor();
   if (compositor.empty())
     return {};
   return device_error(
@@ -71,11 +69,10 @@ bool has_cursor_plane(const Output &output)
 
 Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
                  DisplayListener &listener)
-    : tell_(listener), device_(std::move(device)), reservation_(std::move(choice.reservation)),
+    : listener_(listener), device_(std::move(device)), reservation_(std::move(choice.reservation)),
       output_request_(request_of(request, choice.output)), connector_(choice.output.connector),
       has_cursor_(has_cursor_plane(choice.output)),
       joined_(choice.output.joined ? std::optional(choice.output) : std::nullopt),
-      flips_by_fence_(flips_by_fence(*device_, choice.output)),
       balance_channels_(kms::balance_channels(choice.output)),
       framebuffers_(framebuffer_limits(choice.resources)), offer_(choice.output.formats()),
       plug_(Monitor{choice.output.connector.modes, choice.output.connector.edid}),
@@ -83,12 +80,11 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
       queue_(
           scanout_, monotonic_now_ns, [this] { wake_loop(); },
           [this](const Error &error) { refused(error); }),
-      snapshots_(device_, queue_, scanout_.output(),
-                 [this](bool attached) { return attach_writeback(attached); }),
-      cache_(device_), description_(scanout_.describe())
+      snapshots_(device_, queue_, scanout_, screen_), cache_(device_)
 {
+  publish_output();
   queue_.set_shared(joined_.has_value());
-  queue_.set_fence_lost([this](const Error &error) { tell_(&DisplayListener::frame_lost, error); });
+  queue_.set_fence_lost([this](const Error &error) { tell({Report::What::FrameLost, error}); });
 }
 
 Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_request,
@@ -119,11 +115,9 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
                           EINVAL);
   const std::shared_ptr<Display> display(
       new Display(std::move(*device), std::move(*choice), output_request, listener));
-  display->scanout_.probe_downscaling();
-  display->scanout_.probe_covering();
+  display->scanout_.probe();
   display->can_overlay_ = display->scanout_.can_overlay();
-  display->expect_size();
-  display->plug_.set_limits(display->size_limits(display->scanout_.output()));
+  display->publish_limits(display->scanout_.output());
   return display;
 }
 
@@ -132,18 +126,40 @@ Display::~Display()
   (void)stop(); // nobody is left to hear of an error
 }
 
+// The display's own threads are outside of the engine meanwhile, so that nobody who ends them waits
+// for what the application does there.
+void Display::tell(const Report &report) noexcept
+{
+  const InApplicationCallback outside;
+  listener_.report(report);
+}
+
+// Runs an event. The listener may let this display and itself go meanwhile.
+template <typename Event> void Display::handle(const Event &event) noexcept
+{
+  listener_.ref();
+  const auto unref = [](DisplayListener *listener) { listener->unref(); };
+  const std::unique_ptr<DisplayListener, decltype(unref)> kept(&listener_, unref); // goes last
+  const std::shared_ptr<Display> alive = weak_from_this().lock();
+  try {
+    event();
+  } catch (...) {
+    queue_.give_up();
+  }
+}
+
 // By whoever commits, without a lock.
 void Display::refused(const Error &error)
 {
   if (FlipQueue::is_stall(error)) {
-    tell_(&DisplayListener::display_stalled, error);
-    tell_(&DisplayListener::repaint_wanted); // no frame may come soon
+    tell({Report::What::Stalled, error});
+    tell({Report::What::RepaintWanted}); // no frame may come soon
     return;
   }
   const Error why = explain(error);
   // show() returns a refusal with the next frame, so that upstream can choose another format
-  if (!is_refusal(why.sys_errno) && !MasterState::is_loss(why))
-    tell_(&DisplayListener::display_failed, why);
+  if (!is_refusal(why.sys_errno) && !is_master_loss(why.sys_errno))
+    tell({Report::What::Failed, why});
 }
 
 // The reason why a commit failed: a revoked lease where there is one, else the commit's own error.
@@ -191,6 +207,14 @@ bool Display::take_view()
   return true;
 }
 
+// The old one ends without the lock: it waits for its thread, or for handlers that may wake it.
+template <typename Thread>
+void Display::replace(std::unique_ptr<Thread> &thread, std::unique_ptr<Thread> next)
+{
+  const std::lock_guard guard(loop_lock_);
+  thread.swap(next);
+}
+
 Result<void> Display::start()
 {
   overlays_shown_ = overlays_left_out_ = 0;
@@ -205,16 +229,16 @@ Result<void> Display::start()
       device_->events().subscribe(scanout_.output().crtc.id, *this);
   if (!loop)
     return loop.error();
-  set_loop(std::move(*loop));
+  replace(loop_, std::move(*loop));
   frames_without_output_ = 0;
   state_is_foreign_ = false;
   was_master_ = true;
   Result<std::unique_ptr<HotplugMonitor>> hotplug = HotplugMonitor::start(device_->node(), *this);
   if (!hotplug) {
-    set_loop(nullptr);
+    replace(loop_, {});
     return hotplug.error();
   }
-  set_hotplug(std::move(*hotplug));
+  replace(hotplug_, std::move(*hotplug));
   snapshots_.start();
   return {};
 }
@@ -243,10 +267,10 @@ Result<void> Display::stop()
   repaint_at_ = kNever;
   queue_.set_flushing(true);
   queue_.cancel_capture();
-  set_hotplug(nullptr);
-  snapshots_.set_nothing_shown(); // ends a wait for the driver
+  replace(hotplug_, {});
+  screen_.change([](Screen &screen) { screen.mode.reset(); }); // ends a wait for the driver
   snapshots_.stop();
-  set_loop(nullptr);
+  replace(loop_, {});
   // a device that is gone cannot be restored
   Result<void> restored = put_back();
   if (plug_.device_lost() || !device_->lease_holds())
@@ -271,12 +295,12 @@ Result<void> Display::give_up_output()
   return restored;
 }
 
-// Updates the description of what is shown, which other threads read.
 void Display::publish_nothing_shown()
 {
-  snapshots_.set_nothing_shown();
-  const std::lock_guard guard(shown_lock_);
-  description_ = scanout_.describe();
+  screen_.change([this](Screen &screen) {
+    screen.mode.reset();
+    screen.description = scanout_.describe();
+  });
 }
 
 // The next frame is tested before it is committed.
@@ -313,23 +337,21 @@ Result<FramebufferCache::Import> Display::import(const FrameLayout &layout)
   return cache_.import(layout);
 }
 
-Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
+Result<Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
 {
   frame_came_ = true;
   repaint_at_ = kNever;
   if (Result<void> taken = take_output(); !taken)
     return taken.error();
   if (plug_.changed() && !take_up_plug_change()) {
-    frames_without_output_++;
-    return Shown::Dropped;
+    return drop();
   }
   if (state_is_foreign_.exchange(false))
     forget_what_is_shown();
   if (joined_ && !look_at_joined_output()) {
     if (queue_.failure())
       return Shown::Failed;
-    frames_without_output_++;
-    return Shown::Dropped;
+    return drop();
   }
   if (phase_ == Phase::ModeUnknown) {
     Result<std::vector<ModeTry>> modes = choose_modes(picture_);
@@ -350,26 +372,18 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
   if (other_view)
     return show_view(frame);
   draw_overlay(frame);
-  switch (queue_.submit(frame, overflow)) {
-  case FlipQueue::Outcome::Queued:
-    return Shown::Yes;
-  case FlipQueue::Outcome::Flushing:
-    return Shown::Flushing;
-  case FlipQueue::Outcome::Failed:
-    break;
-  }
+  if (const Shown shown = queue_.submit(frame, overflow); shown != Shown::Failed)
+    return shown;
   if (end_stall()) { // a frame that waited for its commit has gone with the failure
-    frames_without_output_ += frame.framebuffer ? 0 : 1;
-    return frame.framebuffer ? show_with_optional_rotation(frame) : Result<Shown>(Shown::Dropped);
+    return frame.framebuffer ? show_with_optional_rotation(frame) : Result<Shown>(drop());
   }
   const std::optional<Error> why = failure();
-  if (why && MasterState::is_loss(*why))
+  if (why && is_master_loss(why->sys_errno))
     return drop_without_master(*why);
   if (why && is_refusal(why->sys_errno)) {
     queue_.forgive();
     if (joined_output_differs()) {
-      frames_without_output_++;
-      return Shown::Dropped; // the next frame looks at the output first
+      return drop(); // the next frame looks at the output first
     }
     require_first_frame();
     return Error{ErrorCode::Unsupported, why->message, why->sys_errno};
@@ -395,25 +409,13 @@ Result<void> Display::set_cursor(const std::optional<CursorImage> &image)
   return {};
 }
 
-void Display::move_cursor(std::int32_t x, std::int32_t y)
-{
-  queue_.move_cursor(x, y);
-}
-
-int Display::attach_writeback(bool attached)
-{
-  int ret = 0;
-  queue_.exclusively([&] { ret = scanout_.attach_writeback(attached); });
-  return ret;
-}
-
 Result<Snapshot> Display::snapshot()
 {
   if (on_event_thread())
     return device_error("This thread reads the display's events, which a snapshot waits for. Take "
                         "it in another thread than the one that was handed the message.",
                         EDEADLK);
-  return snapshots_.take(describe());
+  return snapshots_.take();
 }
 
 // ---- the offer ----
@@ -449,7 +451,7 @@ void Display::refuse(const Error &why)
   for (Refusal &refusal : scanout_.disprove(picture_, modes_, offer_.formats()))
     offer_.refuse(std::move(refusal));
   if (offer_.formats() != before)
-    tell_(&DisplayListener::formats_changed);
+    tell({Report::What::FormatsChanged});
 }
 
 std::optional<Refusal> Display::refusal(const Picture &picture) const
@@ -458,26 +460,17 @@ std::optional<Refusal> Display::refusal(const Picture &picture) const
 }
 
 // Before the first frame.
-void Display::expect_size()
+void Display::publish_output()
 {
   const Output &output = scanout_.output();
   std::optional<drmModeModeInfo> mode = output.joined ? output.joined : output.found_mode;
   if (!mode)
     mode = own_mode(output.connector.modes);
-  const std::lock_guard guard(shown_lock_);
-  display_size_ = mode ? Size{mode->hdisplay, mode->vdisplay} : Size{};
-}
-
-Display::Size Display::display_size() const
-{
-  const std::lock_guard guard(shown_lock_);
-  return display_size_;
-}
-
-std::string Display::describe() const
-{
-  const std::lock_guard guard(shown_lock_);
-  return description_;
+  screen_.change([&](Screen &screen) {
+    screen.description = scanout_.describe();
+    screen.size = mode ? Screen::Size{mode->hdisplay, mode->vdisplay} : Screen::Size{};
+    screen.writeback_formats = writeback_formats(output);
+  });
 }
 
 // Pictures may be larger than every mode where planes scale. Where the only plane has to cover the
@@ -510,6 +503,12 @@ SizeLimits Display::size_limits(const Output &output) const
   return limits;
 }
 
+void Display::publish_limits(const Output &output)
+{
+  const SizeLimits limits = size_limits(output);
+  screen_.change([&](Screen &screen) { screen.limits = limits; });
+}
+
 std::string Display::fix_for(Format format) const
 {
   const FormatSet offered = formats();
@@ -518,7 +517,7 @@ std::string Display::fix_for(Format format) const
 
 SizeLimits Display::limits() const
 {
-  SizeLimits limits = plug_.limits();
+  SizeLimits limits = screen_.get().limits;
   const bool by_modes =
       limits.max_width != framebuffers_.max_width || limits.max_height != framebuffers_.max_height;
   const View wanted = view();
@@ -586,7 +585,7 @@ unsigned row_changes(const FramebufferRows &before, const FramebufferRows &now)
 // both in the mode set, without a limit. This is the one place where the streaming thread sleeps on
 // a fence; a flush or a stop ends the wait. Returns what became of the frame, or nothing: it can be
 // shown.
-std::optional<Display::Shown> Display::wait_before_mode_set(Frame &frame)
+std::optional<Shown> Display::wait_before_mode_set(Frame &frame)
 {
   (void)end_stall();
   if (scanout_.is_set() && !queue_.drain(kDrainTimeout_ns) && !end_stall()) {
@@ -599,20 +598,13 @@ std::optional<Display::Shown> Display::wait_before_mode_set(Frame &frame)
   if (!frame.acquire_fence)
     return {};
   queue_.set_fence_rules(fence_rules_);
-  switch (queue_.await_fence(frame)) {
-  case FlipQueue::Awaited::Signalled:
+  const Shown awaited = queue_.await_fence(frame);
+  if (awaited == Shown::Yes)
     return {};
-  case FlipQueue::Awaited::Lost:
-    return Shown::Dropped;
-  case FlipQueue::Awaited::Flushing:
-    return Shown::Flushing;
-  case FlipQueue::Awaited::Failed:
-    break;
-  }
-  return end_stall() ? Shown::Dropped : Shown::Failed;
+  return awaited == Shown::Failed && end_stall() ? Shown::Dropped : awaited;
 }
 
-Result<Display::Shown> Display::show_first(Frame &frame)
+Result<Shown> Display::show_first(Frame &frame)
 {
   if (const std::optional<Shown> ended = wait_before_mode_set(frame))
     return *ended;
@@ -637,11 +629,10 @@ Result<Display::Shown> Display::show_first(Frame &frame)
   }
   if (ret != 0) {
     const Error why = explain(*error);
-    if (MasterState::is_loss(why))
+    if (is_master_loss(why.sys_errno))
       return drop_without_master(why);
     if (joined_output_differs()) {
-      frames_without_output_++;
-      return Shown::Dropped;
+      return drop();
     }
     return why;
   }
@@ -664,11 +655,11 @@ bool Display::has_untested_rows(const Frame &frame)
 void Display::first_frame_shown()
 {
   was_master_ = true;
-  if (master_.regain()) {
+  if (std::exchange(master_loss_told_, false)) {
     GSTDRM_DEBUG("this process is master of %s again", device_->name().c_str());
     master_is_back_ = true; // whoever probes connectors looks at this one
     wake_hotplug();
-    tell_(&DisplayListener::master_changed, Error{}, true);
+    tell({Report::What::MasterRegained});
   }
   if (!scanout_.has_set_mode())
     tested_changes_ |= untested_changes_;
@@ -682,23 +673,20 @@ void Display::first_frame_shown()
   queue_.set_fence_rules(rules);
   queue_.set_timing(refresh_period_ns(mode), frame_duration_ns(picture_.rate),
                     scanout_.output().vrr);
-  const std::string description = scanout_.describe();
-  {
-    const std::lock_guard guard(shown_lock_);
-    description_ = description;
-    display_size_ = {mode.hdisplay, mode.vdisplay};
-  }
-  if (scanout_.can_write_back())
-    snapshots_.set_shown(mode);
-  else
-    snapshots_.set_nothing_shown();
+  screen_.change([&](Screen &screen) {
+    screen.description = scanout_.describe();
+    screen.size = {mode.hdisplay, mode.vdisplay};
+    screen.mode = scanout_.can_write_back() ? std::optional(mode) : std::nullopt;
+  });
   shown_view_ = scanout_.view();
-  tell_(&DisplayListener::picture_placed, description + ", " + scanout_.describe_placement());
+  tell({Report::What::PicturePlaced,
+        {},
+        scanout_.describe() + ", " + scanout_.describe_placement()});
   if (queue_.cursor_is_missing())
     queue_.refresh();
   publish_overlays();
   if (narrow_offer())
-    tell_(&DisplayListener::formats_changed);
+    tell({Report::What::FormatsChanged});
 }
 
 // The modes to try for the picture in the view that the scanout has, or without a turn that the
@@ -715,7 +703,7 @@ Result<std::vector<ModeTry>> Display::choose_modes(const Picture &picture)
 }
 
 // A turn that the view only wishes for is left out, with one warning, where the display refuses it.
-Result<Display::Shown> Display::show_with_optional_rotation(Frame &frame)
+Result<Shown> Display::show_with_optional_rotation(Frame &frame)
 {
   Result<Shown> shown = show_first(frame);
   if (!shown && shown.error().code == ErrorCode::Unsupported && scanout_.drop_optional_rotation()) {
@@ -728,18 +716,18 @@ Result<Display::Shown> Display::show_with_optional_rotation(Frame &frame)
   }
   if (shown && *shown == Shown::Yes)
     if (const auto left_out = std::exchange(turn_left_out_, std::nullopt))
-      tell_(&DisplayListener::turn_left_out, *left_out);
+      tell({Report::What::TurnLeftOut, *left_out});
   return shown;
 }
 
 // If the hardware rejects the new view, the sink warns and keeps the old one.
-Result<Display::Shown> Display::show_view(Frame &frame)
+Result<Shown> Display::show_view(Frame &frame)
 {
   require_first_frame();
   Result<Shown> shown = show_first(frame);
   if (shown || shown.error().code != ErrorCode::Unsupported)
     return shown;
-  tell_(&DisplayListener::view_refused, shown.error());
+  tell({Report::What::ViewRefused, shown.error()});
   scanout_.set_view(shown_view_);
   return show_first(frame);
 }
@@ -787,10 +775,10 @@ void Display::publish_overlays()
 {
   can_overlay_ = scanout_.can_overlay();
   if (scanout_.overlay_refused() && !std::exchange(overlay_refusal_told_, true))
-    tell_(&DisplayListener::overlay_refused, scanout_.overlay_refusal());
+    tell({Report::What::OverlayRefused, scanout_.overlay_refusal()});
   const bool can = can_overlay();
   if (std::exchange(overlay_announced_, can) != can)
-    tell_(&DisplayListener::formats_changed);
+    tell({Report::What::FormatsChanged});
 }
 
 // ---- threads ----
@@ -811,20 +799,6 @@ void Display::wake_hotplug()
     hotplug_->wake();
 }
 
-// The old subscription ends without the lock: it waits for handlers that may wake the loop.
-void Display::set_loop(std::unique_ptr<EventHub::Subscription> loop)
-{
-  const std::lock_guard guard(loop_lock_);
-  loop_.swap(loop);
-}
-
-// Likewise the old monitor, which waits for its thread.
-void Display::set_hotplug(std::unique_ptr<HotplugMonitor> hotplug)
-{
-  const std::lock_guard guard(loop_lock_);
-  hotplug_.swap(hotplug);
-}
-
 bool Display::on_event_thread() const
 {
   const std::lock_guard guard(loop_lock_);
@@ -842,7 +816,7 @@ std::int64_t Display::next_deadline() noexcept
 void Display::on_flip(std::uint32_t /*crtc_id*/, std::uint64_t serial, std::uint32_t sequence,
                       std::int64_t time_ns) noexcept
 {
-  if (flips_by_fence_)
+  if (scanout_.flips_by_fence())
     return; // the event is of another sink on the CRTC
   look_again_at_ = monotonic_now_ns() + kLookAgain_ns;
   handle([&] { queue_.on_flip(serial, sequence, time_ns); });
@@ -852,7 +826,7 @@ void Display::on_timer() noexcept
 {
   const std::int64_t now = monotonic_now_ns();
   const bool idle = now >= look_again_at_;
-  if (idle || flips_by_fence_) // where a fence tells of flips, this is what a flip calls
+  if (idle || scanout_.flips_by_fence()) // where a fence tells of flips, this is what a flip calls
     look_again_at_ = now + kLookAgain_ns;
   if (idle)
     wake_hotplug();
@@ -862,7 +836,7 @@ void Display::on_timer() noexcept
   handle([this, repaints] {
     queue_.on_timer();
     if (repaints) // last, as the listener may end this display
-      tell_(&DisplayListener::repaint_wanted);
+      tell({Report::What::RepaintWanted});
   });
 }
 
@@ -870,11 +844,6 @@ void Display::want_repaint_at(std::int64_t time_ns)
 {
   if (repaint_at_.exchange(time_ns) == kNever)
     wake_loop();
-}
-
-void Display::on_device_lost(int error) noexcept
-{
-  handle([this, error] { lose_device(error); });
 }
 
 // ---- outputs of another program ----
@@ -934,17 +903,17 @@ bool Display::look_at_joined_output()
   }
   if (!std::exchange(joined_is_lit_, true)) {
     GSTDRM_DEBUG("CRTC %u is lit again", output.crtc.id);
-    tell_(&DisplayListener::joined_output_changed, Error{}, true);
+    tell({Report::What::OutputLit});
     phase_ = Phase::ModeUnknown;
   }
   if (!same_mode(*mode, *output.joined)) {
     GSTDRM_DEBUG("CRTC %u has another mode: %s", output.crtc.id, describe_mode(*mode).c_str());
     queue_.drain(kDrainTimeout_ns);
     queue_.exclusively([&] { scanout_.set_joined_mode(*mode); });
-    plug_.set_limits(size_limits(output));
+    publish_limits(output);
     phase_ = Phase::ModeUnknown;
     proved_.reset();
-    tell_(&DisplayListener::formats_changed); // the sizes are among the caps
+    tell({Report::What::FormatsChanged}); // the sizes are among the caps
   }
   return true;
 }
@@ -957,12 +926,11 @@ void Display::joined_output_went_dark()
   phase_ = Phase::ModeUnknown;
   const Output &output = scanout_.output();
   GSTDRM_DEBUG("CRTC %u is dark", output.crtc.id);
-  tell_(&DisplayListener::joined_output_changed,
+  tell({Report::What::OutputDark,
         device_error("Frames are dropped: the program that shows on connector " +
                          output.connector.name + " of " + device_->name() +
                          " has turned it off. They are shown again when it turns it on.",
-                     ENODEV),
-        false);
+                     ENODEV)});
 }
 
 // After a commit that was refused: whether the output has changed in a way that explains it. That
@@ -1054,7 +1022,7 @@ bool Display::look_at_connector(Probe probe)
     plug_.unplug();
     GSTDRM_DEBUG("hotplug: nothing is connected to %s of %s", output_request_.connector.c_str(),
                  device_->name().c_str());
-    tell_(&DisplayListener::connector_changed, output_request_.connector, false);
+    tell({Report::What::Unplugged, {}, output_request_.connector});
     return true;
   }
   OutputRequest request = output_request_;
@@ -1070,18 +1038,18 @@ bool Display::look_at_connector(Probe probe)
   if (differs)
     offer_.forget_refusals();
   offer_.list(output.formats());
-  const SizeLimits limits = size_limits(output);
-  plug_.plug(std::move(output), limits);
+  publish_limits(output);
+  plug_.plug(std::move(output));
   if (!differs) {
     GSTDRM_DEBUG("%s of %s asks for a mode set: its link is bad", output_request_.connector.c_str(),
                  device_->name().c_str());
-    tell_(&DisplayListener::repaint_wanted);
+    tell({Report::What::RepaintWanted});
     return true;
   }
   GSTDRM_DEBUG("hotplug: a display with %zu modes is connected to %s of %s", monitor.modes.size(),
                output_request_.connector.c_str(), device_->name().c_str());
-  tell_(&DisplayListener::formats_changed);
-  tell_(&DisplayListener::connector_changed, output_request_.connector, true);
+  tell({Report::What::FormatsChanged});
+  tell({Report::What::PluggedIn, {}, output_request_.connector});
   return true;
 }
 
@@ -1111,12 +1079,12 @@ void Display::look_for_master()
                device_->name().c_str());
   state_is_foreign_ = true;
   if (!look_at_connector(Probe::Always)) // else the picture is painted anyway
-    tell_(&DisplayListener::repaint_wanted);
+    tell({Report::What::RepaintWanted});
 }
 
-void Display::on_device_removed() noexcept
+void Display::on_device_lost(int error) noexcept
 {
-  on_device_lost(ENODEV);
+  handle([this, error] { lose_device(error); });
 }
 
 void Display::lose_device(int error)
@@ -1158,7 +1126,8 @@ bool Display::take_up_plug_change()
     turn_off();
   if (!change.output)
     return change.connected;
-  snapshots_.set_output(*change.output);
+  screen_.change(
+      [&](Screen &screen) { screen.writeback_formats = writeback_formats(*change.output); });
   queue_.exclusively([&] { scanout_.set_output(std::move(*change.output)); });
   cache_.clear();
   phase_ = Phase::ModeUnknown;
@@ -1201,30 +1170,24 @@ void Display::blank()
 
 // Drops the frame, because another process is master. Each later frame is tried with a mode set,
 // until this process is master again.
-Display::Shown Display::drop_without_master(const Error &error)
+Shown Display::drop_without_master(const Error &error)
 {
   queue_.forgive();
   require_first_frame();
   state_is_foreign_ = true; // the other master may have set another mode
   frames_without_output_++;
   was_master_ = false;
-  if (!master_.lose())
+  if (std::exchange(master_loss_told_, true))
     return Shown::Dropped;
   GSTDRM_DEBUG("%s has another master: %s", device_->name().c_str(),
                errno_text(error.sys_errno).c_str());
-  tell_(&DisplayListener::master_changed, error, false);
+  tell({Report::What::MasterLost, error});
   return Shown::Dropped;
 }
 
 // ---- stopping ----
 //
 // What is on screen when the sink stops.
-
-// After stop() it holds for the stop() that comes before the output goes.
-void Display::set_restore(bool restore)
-{
-  restore_ = restore;
-}
 
 // The picture from before, or the last frame. While no other thread commits. Error: neither could
 // be had.

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -39,12 +40,49 @@
 #include "engine/commit/kms_flip_queue.hpp"
 #include "engine/commit/kms_scanout.hpp"
 #include "engine/output/kms_choice.hpp"
-#include "kms_listener.hpp"
-#include "kms_master_state.hpp"
 #include "kms_plug_state.hpp"
 #include "kms_snapshots.hpp"
 
 namespace gstdrm::kms {
+
+// What a display tells.
+struct Report {
+  enum class What {
+    // By the thread that calls show():
+    PicturePlaced,  // `text`: where the picture is now, and why it is not scaled
+    OverlayRefused, // no plane takes the overlay of the frames, which can_overlay() tells
+    ViewRefused,    // a new view cannot be had; the old one stays
+    TurnLeftOut,    // the picture is shown without the turn that its view only wishes for
+    MasterLost,     // another program is master, so that frames are dropped
+    MasterRegained,
+    OutputDark, // the program that has lit the joined output turned it off: frames are dropped
+    OutputLit,
+    // On any thread:
+    Failed,         // a frame was refused or the device was lost; once until the next start(), and
+                    // perhaps after show() has returned Failed on another thread
+    FormatsChanged, // formats(): upstream may have to choose again
+    Stalled,        // no answer for seconds: the display is set up anew with the next frame
+    FrameLost,      // a frame was left out since its acquire fence failed or did not signal
+    Unplugged,      // `text`: the connector
+    PluggedIn,      // `text`: the connector
+    RepaintWanted,  // show the picture once more, because no frame may come soon
+  };
+  What what;
+  Error error{}; // why; empty where What needs no reason
+  std::string text{};
+};
+
+class DisplayListener {
+public:
+  virtual ~DisplayListener() = default;
+  // Around the reports of one event, on the threads of the display: an application's bus handler
+  // may let the last reference to the listener's owner go in the first of them. unref() may end the
+  // listener.
+  virtual void ref() noexcept {}
+  virtual void unref() noexcept {}
+  // Without a lock of the engine's.
+  virtual void report(const Report &report) noexcept = 0;
+};
 
 class Display final : private EventHandler,
                       private HotplugHandler,
@@ -73,14 +111,8 @@ public:
   [[nodiscard]] SizeLimits limits() const;
   // Of the frames that carry them, whatever planes and modes can do with those.
   [[nodiscard]] const SizeLimits &frame_limits() const noexcept { return framebuffers_; }
-  [[nodiscard]] std::string describe() const;
-  // Pixels of the mode on screen; before the first frame, of the one that another program has set,
-  // or else of the display's own choice.
-  struct Size {
-    std::uint32_t width = 0;
-    std::uint32_t height = 0;
-  };
-  [[nodiscard]] Size display_size() const;
+  [[nodiscard]] std::string describe() const { return screen_.get().description; }
+  [[nodiscard]] Screen::Size display_size() const { return screen_.get().size; }
 
   // Whether another program has lit the output. The same until the display is closed.
   [[nodiscard]] bool is_joined() const noexcept { return joined_.has_value(); }
@@ -101,7 +133,7 @@ public:
   Result<void> stop();
   // Whether stop() puts the display back; else the last frame stays on screen, its buffer in use
   // until another is shown or the display is closed. Any thread; true at first.
-  void set_restore(bool restore);
+  void set_restore(bool restore) { restore_ = restore; }
   // stop(), for good: lets go of the output although other threads may still hold this display.
   Result<void> give_up_output();
 
@@ -118,15 +150,9 @@ public:
   void set_fence_rules(const FenceRules &rules) { fence_rules_ = rules; }
   // `layout` must have passed check_layout().
   Result<FramebufferCache::Import> import(const FrameLayout &layout);
-  enum class Shown {
-    Yes,     // the frame goes to the screen, unless a newer one replaces it before its commit
-    Dropped, // left out: nothing is connected, another program is master, or the frame's acquire
-             // fence was lost; the stream goes on
-    Flushing,
-    Failed,
-  };
-  // Whether a plane over the picture shows the overlays of frames. Any thread; formats_changed() is
-  // called where the answer changes. A frame with an overlay is shown without it where it is false.
+  // Whether a plane over the picture shows the overlays of frames. Any thread; FormatsChanged is
+  // reported where the answer changes. A frame with an overlay is shown without it where it is
+  // false.
   [[nodiscard]] bool can_overlay() const;
   struct OverlayCounters {
     std::uint64_t shown = 0;    // frames handed to the display with an overlay on a plane
@@ -134,11 +160,11 @@ public:
     std::uint64_t refusals = 0; // commits that the device refused because of one
   };
   [[nodiscard]] OverlayCounters overlay_counters() const;
-  // DisplayListener::repaint_wanted() is called at that time (CLOCK_MONOTONIC), unless show() is
+  // RepaintWanted is reported at that time (CLOCK_MONOTONIC), unless show() is
   // called before. Any thread.
   void want_repaint_at(std::int64_t time_ns);
-  // Takes the frame only when it returns Yes. Failed: display_failed() was called; a failed mode
-  // set returns Error instead.
+  // Takes the frame only when it returns Yes. Failed was reported where it returns that; a failed
+  // mode set returns Error instead.
   Result<Shown> show(Frame &frame, FlipQueue::Overflow overflow);
   // Why show() returned Failed; nullopt if it did not.
   [[nodiscard]] std::optional<Error> failure() const;
@@ -159,7 +185,7 @@ public:
   // kept until the display is closed. Error: there is no cursor plane, or the image is too large
   // for it.
   Result<void> set_cursor(const std::optional<CursorImage> &image);
-  void move_cursor(std::int32_t x, std::int32_t y);
+  void move_cursor(std::int32_t x, std::int32_t y) { queue_.move_cursor(x, y); }
   // What the display scans out next, through the writeback connector. Sleeps. An error (EDEADLK) on
   // the event thread, which makes the commit.
   Result<Snapshot> snapshot();
@@ -197,42 +223,20 @@ private:
   Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
           DisplayListener &listener);
   [[nodiscard]] SizeLimits size_limits(const Output &output) const;
-  void expect_size();
+  void publish_limits(const Output &output);
+  void publish_output();
   [[nodiscard]] View view() const;
   bool narrow_offer();
   bool take_view();
-  int attach_writeback(bool attached);
-  class ListenerKept {
-  public:
-    explicit ListenerKept(DisplayListener &listener) noexcept : listener_(listener)
-    {
-      listener_.ref();
-    }
-    ~ListenerKept() { listener_.unref(); }
-    ListenerKept(const ListenerKept &) = delete;
-    ListenerKept &operator=(const ListenerKept &) = delete;
-
-  private:
-    DisplayListener &listener_;
-  };
-  // Runs an event. The listener may let this display and itself go meanwhile.
-  template <typename Call> void handle(const Call &call) noexcept
-  {
-    const ListenerKept kept(tell_.listener()); // goes last
-    const std::shared_ptr<Display> alive = weak_from_this().lock();
-    try {
-      call();
-    } catch (...) {
-      queue_.give_up();
-    }
-  }
+  void tell(const Report &report) noexcept;
+  template <typename Event> void handle(const Event &event) noexcept;
   void publish_nothing_shown();
   void require_first_frame() noexcept;
   // what the event thread reports
   void wake_loop();
   void wake_hotplug();
-  void set_loop(std::unique_ptr<EventHub::Subscription> loop);
-  void set_hotplug(std::unique_ptr<HotplugMonitor> hotplug);
+  template <typename Thread>
+  void replace(std::unique_ptr<Thread> &thread, std::unique_ptr<Thread> next);
   // overlays
   void draw_overlay(Frame &frame);
   void count_overlay(const Frame &frame);
@@ -259,6 +263,11 @@ private:
   bool end_stall();
   void refused(const Error &error);
   void lose_device(int error);
+  Shown drop() // a frame that the display cannot show at the moment
+  {
+    frames_without_output_++;
+    return Shown::Dropped;
+  }
   Shown drop_without_master(const Error &error);
   Result<Connector> read_own_connector(Probe probe);
   bool look_at_connector(Probe probe);
@@ -267,17 +276,17 @@ private:
   void on_begin() noexcept override;
   void on_hotplug() noexcept override;
   void on_woken() noexcept override;
-  void on_device_removed() noexcept override;
+  void on_device_removed() noexcept override { on_device_lost(ENODEV); }
 
   void on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,
                std::int64_t time_ns) noexcept override;
   void on_timer() noexcept override;
   std::int64_t next_deadline() noexcept override;
-  bool reads_events() const noexcept override { return !flips_by_fence_; }
+  bool reads_events() const noexcept override { return !scanout_.flips_by_fence(); }
   SharedFence watched_fence() noexcept override { return queue_.watched_fence(); }
   void on_device_lost(int error) noexcept override;
 
-  const ListenerCalls tell_;
+  DisplayListener &listener_;
   std::shared_ptr<Device> device_;
   Reservation reservation_;            // likewise released after what uses it
   PlaneLock plane_lock_;               // likewise; of a joined output, while that is taken
@@ -285,7 +294,6 @@ private:
   Connector connector_;                // as it was found last; by start() and the hotplug thread
   const bool has_cursor_;
   const std::optional<Output> joined_; // as it was found; nothing: the sink sets the mode
-  const bool flips_by_fence_;
   const std::vector<BalanceChannel> balance_channels_;
   const SizeLimits framebuffers_; // what the driver makes framebuffers of
   FormatOffer offer_;
@@ -306,10 +314,11 @@ private:
 
   Scanout scanout_; // by the streaming thread and, under the queue's lock, by whoever commits
   FlipQueue queue_;
+  SharedScreen screen_;
   Snapshots snapshots_;
 
   // Used by the streaming thread only.
-  MasterState master_;
+  bool master_loss_told_ = false;
   bool joined_is_lit_ = true;
   std::int64_t look_at_joined_at_ = 0; // CLOCK_MONOTONIC
   FramebufferCache cache_;
@@ -325,16 +334,12 @@ private:
   FenceRules fence_rules_;
   View shown_view_;                    // what is on screen
   std::optional<Error> turn_left_out_; // why a wished turn was; to be told with the next frame
-  bool overlay_announced_ = false; // what can_overlay() was when formats_changed() was called last
+  bool overlay_announced_ = false; // what can_overlay() was when FormatsChanged was reported last
   bool overlay_refusal_told_ = false;
 
   mutable OrderedMutex view_lock_{kLeafLockRank, "Display::view_lock_"}; // guards the two below
   View view_;
   bool view_changed_ = false;
-
-  mutable OrderedMutex shown_lock_{kLeafLockRank, "Display::shown_lock_"}; // guards the two below
-  std::string description_;
-  Size display_size_;
 
   // Guards the change of loop_, which any thread wakes that moves the cursor, and of hotplug_,
   // which the event thread and the streaming thread wake, and their use by those. A leaf: each

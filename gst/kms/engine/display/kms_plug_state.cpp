@@ -26,13 +26,12 @@ void PlugState::unplug()
   changed_ = true;
 }
 
-void PlugState::plug(Output output, const SizeLimits &limits)
+void PlugState::plug(Output output)
 {
   {
     const std::lock_guard guard(lock_);
     connected_ = true;
     monitor_ = {output.connector.modes, output.connector.edid};
-    limits_ = limits;
     output_ = std::move(output);
   }
   changed_ = true;
@@ -43,18 +42,6 @@ PlugState::Change PlugState::take()
   const std::lock_guard guard(lock_);
   changed_ = !connected_;
   return {connected_, std::exchange(output_, std::nullopt)};
-}
-
-void PlugState::set_limits(const SizeLimits &limits)
-{
-  const std::lock_guard guard(lock_);
-  limits_ = limits;
-}
-
-SizeLimits PlugState::limits() const
-{
-  const std::lock_guard guard(lock_);
-  return limits_;
 }
 
 } // namespace gstdrm::kms

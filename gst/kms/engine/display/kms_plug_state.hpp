@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What is connected to a sink's connector, and what the streaming thread has not taken up of it
-// yet. The hotplug thread writes, the streaming thread takes up, any thread reads.
+// yet. The hotplug thread writes, the streaming thread takes up.
 #pragma once
 
 #include <atomic>
@@ -14,21 +14,9 @@
 
 #include <gst/drm/core/ordered_mutex.hpp>
 
-#include "engine/card/kms_lock_ranks.hpp"
 #include "engine/output/kms_output.hpp"
 
 namespace gstdrm::kms {
-
-// Sizes that an output can show, in pixels.
-struct SizeLimits {
-  std::uint32_t min_width = 1, min_height = 1;
-  std::uint32_t max_width = 0, max_height = 0;
-  // The mode that the user names, for pictures that may not be cropped to it. Returns 0 if none is
-  // named.
-  std::uint32_t mode_width = 0, mode_height = 0;
-  // Width and height; the best first. Empty: any within the limits.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> only = {};
-};
 
 // What tells one display from another.
 struct Monitor {
@@ -50,7 +38,7 @@ public:
   // Whether this is not the display that is known.
   [[nodiscard]] bool differs(const Monitor &monitor) const;
   void unplug();
-  void plug(Output output, const SizeLimits &limits);
+  void plug(Output output);
   // The device has gone for good, whatever is connected.
   void lose_device() noexcept { device_lost_ = true; }
   [[nodiscard]] bool device_lost() const noexcept { return device_lost_; }
@@ -60,16 +48,12 @@ public:
   [[nodiscard]] bool changed() const noexcept { return changed_; }
   Change take();
 
-  void set_limits(const SizeLimits &limits);
-  [[nodiscard]] SizeLimits limits() const;
-
 private:
   std::atomic<bool> changed_{false};
   std::atomic<bool> device_lost_{false};
   mutable OrderedMutex lock_{kLeafLockRank, "PlugState::lock_"}; // guards everything below
   bool connected_ = true;
-  Monitor monitor_; // what is connected, or was connected last
-  SizeLimits limits_;
+  Monitor monitor_;              // what is connected, or was connected last
   std::optional<Output> output_; // for the streaming thread to take
 };
 

@@ -25,21 +25,14 @@ constexpr std::chrono::seconds kWritebackTimeout{30};
 constexpr std::chrono::milliseconds kLookEvery{20};
 constexpr std::int64_t kCommitTimeout_ns = 30'000'000'000;
 
-std::optional<std::uint32_t> formats_blob(const Output &output)
+} // namespace
+
+std::optional<std::uint32_t> writeback_formats(const Output &output)
 {
   if (!output.writeback)
     return std::nullopt;
   return static_cast<std::uint32_t>(
       property_value(output.writeback->properties, "WRITEBACK_PIXEL_FORMATS"));
-}
-
-} // namespace
-
-Snapshots::Snapshots(std::shared_ptr<Device> device, FlipQueue &queue, const Output &output,
-                     Attach attach)
-    : device_(std::move(device)), queue_(queue), attach_(std::move(attach)),
-      formats_blob_(formats_blob(output))
-{
 }
 
 void Snapshots::start()
@@ -54,39 +47,11 @@ void Snapshots::stop()
   started_ = false;
 }
 
-void Snapshots::set_output(const Output &output)
-{
-  const std::lock_guard guard(shown_lock_);
-  formats_blob_ = formats_blob(output);
-}
-
-void Snapshots::set_shown(const drmModeModeInfo &mode)
-{
-  const std::lock_guard guard(shown_lock_);
-  shown_mode_ = mode;
-}
-
-void Snapshots::set_nothing_shown()
-{
-  const std::lock_guard guard(shown_lock_);
-  shown_mode_.reset();
-}
-
-std::optional<drmModeModeInfo> Snapshots::shown_mode() const
-{
-  const std::lock_guard guard(shown_lock_);
-  return shown_mode_;
-}
-
 // The format that the writeback connector writes: the first of those that it lists and a Snapshot
 // can have.
 Result<std::uint32_t> Snapshots::fourcc() const
 {
-  std::optional<std::uint32_t> blob_id;
-  {
-    const std::lock_guard guard(shown_lock_);
-    blob_id = formats_blob_;
-  }
+  const std::optional<std::uint32_t> blob_id = screen_.get().writeback_formats;
   if (!blob_id)
     return device_error("No writeback connector of " + device_->name() +
                             " serves this output (vkms: load it with enable_writeback=1).",
@@ -102,7 +67,7 @@ Result<std::uint32_t> Snapshots::fourcc() const
       "The writeback connector of " + device_->name() + " writes neither XR24 nor AR24.", ENOTSUP);
 }
 
-Result<Snapshot> Snapshots::take(const std::string &description)
+Result<Snapshot> Snapshots::take()
 {
   const std::lock_guard one_at_a_time(lock_);
   if (!started_)
@@ -110,14 +75,15 @@ Result<Snapshot> Snapshots::take(const std::string &description)
   Result<std::uint32_t> format = fourcc();
   if (!format)
     return format.error();
-  const std::optional<drmModeModeInfo> mode = shown_mode();
+  const Screen screen = screen_.get();
+  const std::optional<drmModeModeInfo> &mode = screen.mode;
   if (!mode)
-    return device_error(description + ": no picture is shown yet.", ENODATA);
+    return device_error(screen.description + ": no picture is shown yet.", ENODATA);
   Result<Snapshot> snapshot = write_back(*format, *mode);
   if (snapshot)
     return snapshot;
   // after a mode set in the meantime, the kernel refuses a buffer of the old size
-  const std::optional<drmModeModeInfo> now = shown_mode();
+  const std::optional<drmModeModeInfo> now = screen_.get().mode;
   if (!now || same_mode(*now, *mode))
     return snapshot;
   return write_back(*format, *now);
@@ -134,7 +100,7 @@ Result<void> Snapshots::write_attached(std::uint32_t framebuffer_id)
   const auto give_up_at = std::chrono::steady_clock::now() + kWritebackTimeout;
   while (poll_readable(fence->get(), deadline_after(kLookEvery)).end == PollEnd::TimeIsOver &&
          std::chrono::steady_clock::now() < give_up_at)
-    if (!shown_mode())
+    if (!screen_.get().mode)
       return device_error("The sink was stopped, or shows nothing any more.", ECANCELED);
   const Result<FenceState> written = fence_state(fence->get());
   if (!written)
@@ -146,6 +112,13 @@ Result<void> Snapshots::write_attached(std::uint32_t framebuffer_id)
   return {};
 }
 
+int Snapshots::attach(bool attached)
+{
+  int ret = 0;
+  queue_.exclusively([&] { ret = scanout_.attach_writeback(attached); });
+  return ret;
+}
+
 // Into a buffer of the mode's size. The connector is attached for this picture alone: it takes
 // bandwidth, keeps some devices from modes and planes that they have without it, and wakes them for
 // nothing.
@@ -155,12 +128,12 @@ Result<Snapshot> Snapshots::write_back(std::uint32_t fourcc, const drmModeModeIn
       DumbBuffer::create(device_, fourcc, mode.hdisplay, mode.vdisplay);
   if (!buffer)
     return buffer.error();
-  if (const int ret = attach_(true); ret != 0)
+  if (const int ret = attach(true); ret != 0)
     return device_error("The driver refused to attach the writeback connector of " +
                             device_->name() + ": " + errno_text(-ret) + ".",
                         -ret);
   const Result<void> written = write_attached((*buffer)->framebuffer_id());
-  (void)attach_(false); // where that fails, the next mode set does it
+  (void)attach(false); // where that fails, the next mode set does it
   if (!written)
     return written.error();
   Result<std::vector<std::uint8_t>> pixels = (*buffer)->read();

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Takes pictures of what a display scans out, through its writeback connector. take() is for any thread; the streaming
-// thread says what is shown; start() and stop() are called by whoever starts and stops the display.
+// What a display shows, and pictures of what it scans out, through its writeback connector.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <xf86drmMode.h>
@@ -17,8 +16,8 @@
 #include <gst/drm/core/result.hpp>
 
 #include "engine/card/kms_device.hpp"
-#include "engine/card/kms_lock_ranks.hpp"
 #include "engine/commit/kms_flip_queue.hpp"
+#include "engine/commit/kms_scanout.hpp"
 #include "engine/output/kms_output.hpp"
 
 namespace gstdrm::kms {
@@ -30,44 +29,85 @@ struct Snapshot {
   std::vector<std::uint8_t> pixels; // rows without padding
 };
 
+// Sizes that an output can show, in pixels.
+struct SizeLimits {
+  std::uint32_t min_width = 1, min_height = 1;
+  std::uint32_t max_width = 0, max_height = 0;
+  // The mode that the user names, for pictures that may not be cropped to it. Returns 0 if none is
+  // named.
+  std::uint32_t mode_width = 0, mode_height = 0;
+  // Width and height; the best first. Empty: any within the limits.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> only = {};
+};
+
+struct Screen {
+  struct Size { // in pixels
+    std::uint32_t width = 0;
+    std::uint32_t height = 0;
+  };
+  std::string description; // "plane 31 of /dev/dri/card0 (vkms), Virtual-1, 640x480@59.940"
+  // Of the mode on screen; before the first frame, of the one that another program has set, or else
+  // of the display's own choice.
+  Size size;
+  SizeLimits limits;                              // of pictures, before the view turns them
+  std::optional<std::uint32_t> writeback_formats; // writeback_formats() of the output
+  // On screen, where a writeback connector can be attached; nullopt: nothing can be written back.
+  std::optional<drmModeModeInfo> mode;
+};
+// The id of the blob that lists what the writeback connector writes; nullopt if there is none.
+std::optional<std::uint32_t> writeback_formats(const Output &output);
+
+// What is shown, for any thread to read.
+class SharedScreen {
+public:
+  [[nodiscard]] Screen get() const
+  {
+    const std::lock_guard guard(lock_);
+    return screen_;
+  }
+  template <typename Change> void change(const Change &change)
+  {
+    const std::lock_guard guard(lock_);
+    change(screen_);
+  }
+
+private:
+  mutable OrderedMutex lock_{kLeafLockRank, "SharedScreen::lock_"}; // guards screen_
+  Screen screen_;
+};
+
+// take() is for any thread; start() and stop() are called by whoever starts and stops the display.
 class Snapshots {
 public:
-  // Attaches the writeback connector to the CRTC that shows the picture, or detaches it. 0 or a
-  // negative errno.
-  using Attach = std::function<int(bool attached)>;
-  // `queue` outlives this.
-  Snapshots(std::shared_ptr<Device> device, FlipQueue &queue, const Output &output, Attach attach);
+  // `queue`, `scanout` and `screen` outlive this.
+  Snapshots(std::shared_ptr<Device> device, FlipQueue &queue, Scanout &scanout,
+            const SharedScreen &screen)
+      : device_(std::move(device)), queue_(queue), scanout_(scanout), screen_(screen)
+  {
+  }
 
   // The queue makes commits from now on, so snapshots can be taken.
   void start();
-  // Waits for a snapshot in progress; the next ones are refused until start(). Let the queue cancel its capture first.
+  // Waits for a snapshot in progress; the next ones are refused until start(). Let the queue cancel
+  // its capture first.
   void stop();
 
-  // The output was read anew: it may have another writeback connector.
-  void set_output(const Output &output);
-  // A picture is on screen in that mode, and a writeback connector can be attached to its CRTC.
-  void set_shown(const drmModeModeInfo &mode);
-  // No picture is on screen, so nothing can be written back.
-  void set_nothing_shown();
-
-  // Sleeps until the picture is written. `description` is the display's, for the error.
-  Result<Snapshot> take(const std::string &description);
+  // Sleeps until the picture is written.
+  Result<Snapshot> take();
 
 private:
   [[nodiscard]] Result<std::uint32_t> fourcc() const;
-  [[nodiscard]] std::optional<drmModeModeInfo> shown_mode() const;
+  int attach(bool attached); // 0 or a negative errno
   Result<Snapshot> write_back(std::uint32_t fourcc, const drmModeModeInfo &mode);
   Result<void> write_attached(std::uint32_t framebuffer_id);
 
   const std::shared_ptr<Device> device_;
   FlipQueue &queue_;
-  const Attach attach_;
+  Scanout &scanout_;
+  const SharedScreen &screen_;
   // One snapshot at a time; taken before any other.
-  OrderedMutex lock_{kSnapshotLockRank, "Snapshots::lock_"};
+  OrderedMutex lock_{30, "Snapshots::lock_"};
   bool started_ = false; // guarded by lock_
-  mutable OrderedMutex shown_lock_{kLeafLockRank, "Snapshots::shown_lock_"}; // guards the two below
-  std::optional<drmModeModeInfo> shown_mode_;
-  std::optional<std::uint32_t> formats_blob_; // of the writeback connector, if there is one
 };
 
 } // namespace gstdrm::kms

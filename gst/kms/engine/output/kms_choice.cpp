@@ -7,13 +7,13 @@
 #include <cstring>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include <xf86drm.h>
 
 #include <gst/drm/core/log.hpp>
 
 #include "engine/card/kms_objects.hpp"
-#include "kms_join.hpp"
 
 namespace gstdrm::kms {
 
@@ -40,22 +40,19 @@ void keep_own_planes(Output &output, const OutputRequest &request)
         return plane.type == PlaneType::Primary && std::has_single_bit(plane.possible_crtcs);
       });
   const auto leave = [&](const Plane &plane) {
-    const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
-    if (std::has_single_bit(plane.possible_crtcs) || user == output.crtc.id ||
-        plane.id == request.plane_id)
+    if (plane.id == request.plane_id)
       return false;
-    if (user != 0)
+    // beside the plane that the user named, a sink with mode=current may have one that is unused
+    if (request.plane_id != 0 && plane.type == PlaneType::Overlay && plane.user() == 0)
+      return true;
+    if (std::has_single_bit(plane.possible_crtcs) || plane.user() == output.crtc.id)
+      return false;
+    if (plane.user() != 0)
       return true;
     if (plane.type == PlaneType::Primary)
       return std::exchange(has_primary, true);
     return request.plane_id != 0;
   };
-  // Beside the plane that the user named, a sink with mode=current may have a plane that is unused.
-  const auto leave_to_joiners = [&](const Plane &plane) {
-    return request.plane_id != 0 && plane.id != request.plane_id &&
-           plane.type == PlaneType::Overlay && property_value(plane.properties, "CRTC_ID") == 0;
-  };
-  std::erase_if(output.crtc_planes, leave_to_joiners);
   std::erase_if(output.crtc_planes, leave);
   std::erase_if(output.planes, [&](const Plane &plane) {
     return std::none_of(output.crtc_planes.begin(), output.crtc_planes.end(),
@@ -173,21 +170,16 @@ Result<void> take_joined_wishes(Output &output, const OutputRequest &request)
   return take_wishes(output, request);
 }
 
-bool is_dark(const Plane &plane)
-{
-  return property_value(plane.properties, "CRTC_ID") == 0;
-}
-
 // With a plane that can have the properties that the application wants, if there is one: a plane
 // that no sink of this process has chosen, else one that becomes dark when such a sink stops.
 Result<Output> find_joined_output(const Device &device, const ReservationTable &table,
                                   const Resources &resources, const OutputRequest &request)
 {
   const UsablePlane unused = [&](const Plane &plane) {
-    return is_dark(plane) && !table.contains(plane.id);
+    return plane.user() == 0 && !table.contains(plane.id);
   };
   const UsablePlane waited_for = [&](const Plane &plane) {
-    return is_dark(plane) || table.is_taken(plane.id);
+    return plane.user() == 0 || table.is_taken(plane.id);
   };
   Result<Output> output = Error{};
   for (const UsablePlane *is_usable : {&unused, &waited_for}) {
@@ -324,7 +316,9 @@ Result<OutputChoice> read_output_again(Device &device, const Reservation &reserv
     return resources.error();
   const auto owns = [&](std::uint32_t id) { return reservation.owns(id); };
   if (request.mode.kind == ModeRequest::Kind::Current) {
-    const UsablePlane is_own = [&](const Plane &plane) { return owns(plane.id) && is_dark(plane); };
+    const UsablePlane is_own = [&](const Plane &plane) {
+      return owns(plane.id) && plane.user() == 0;
+    };
     Result<Output> joined = join_output(*resources, request, is_own, device.name());
     if (!joined)
       return joined.error();
@@ -341,6 +335,129 @@ Result<OutputChoice> read_output_again(Device &device, const Reservation &reserv
   if (Result<void> taken = take_wishes(*output, request); !taken)
     GSTDRM_DEBUG("%s", taken.error().message.c_str());
   return OutputChoice{std::move(*output), std::move(*resources), {}};
+}
+
+namespace {
+
+const Crtc *lit_crtc(const Resources &resources, const Connector &connector)
+{
+  const std::uint64_t id = property_value(connector.properties, "CRTC_ID");
+  for (const Crtc &crtc : resources.crtcs)
+    if (crtc.id == id && crtc.mode)
+      return &crtc;
+  return nullptr;
+}
+
+const Plane *named_plane(const Resources &resources, std::uint32_t id)
+{
+  const auto it = std::find_if(resources.planes.begin(), resources.planes.end(),
+                               [id](const Plane &plane) { return plane.id == id; });
+  return it == resources.planes.end() ? nullptr : &*it;
+}
+
+// The one that the request names, lit or not; else the first that is lit, by a CRTC that takes the
+// plane.
+const Connector *find_connector(const Resources &resources, const OutputRequest &request)
+{
+  const Plane *plane = named_plane(resources, request.plane_id);
+  for (const Connector &connector : resources.connectors) {
+    if (connector.writeback)
+      continue;
+    if (!request.connector.empty()) {
+      if (connector.is_named(request.connector))
+        return &connector;
+      continue;
+    }
+    const Crtc *crtc = lit_crtc(resources, connector);
+    if (crtc && (!plane || crtc->is_among(plane->possible_crtcs)))
+      return &connector;
+  }
+  return nullptr;
+}
+
+// Of the usable planes: the one with the most formats, overlays first.
+const Plane *spare_plane(const Resources &resources, const Crtc &crtc, const UsablePlane &is_usable)
+{
+  const Plane *best = nullptr;
+  const auto better = [&best](const Plane &plane) {
+    const bool overlay = plane.type == PlaneType::Overlay;
+    const bool best_overlay = best->type == PlaneType::Overlay;
+    return overlay != best_overlay ? overlay : plane.formats.size() > best->formats.size();
+  };
+  for (const Plane &plane : resources.planes)
+    if (plane.type != PlaneType::Cursor && crtc.is_among(plane.possible_crtcs) &&
+        is_usable(plane) && (!best || better(plane)))
+      best = &plane;
+  return best;
+}
+
+Error no_connector(const OutputRequest &request, const std::string &device_name)
+{
+  if (!request.connector.empty())
+    return device_error(device_name + " has no connector " + request.connector +
+                            ". Choose another with connector.",
+                        ENODEV);
+  return device_error("Nothing is shown on " + device_name +
+                          ", so there is no mode to join. Start the program that sets it first, or "
+                          "set one with mode=match.",
+                      ENODEV);
+}
+
+// Why the plane that the request names cannot be used on the CRTC; empty if it can.
+std::string why_not(const Plane *plane, const Crtc &crtc)
+{
+  if (!plane)
+    return "there is no such plane";
+  if (!crtc.is_among(plane->possible_crtcs))
+    return "it does not belong to CRTC " + std::to_string(crtc.id);
+  const std::uint64_t user = plane->user();
+  if (user != 0 && user != crtc.id)
+    return "it is used by CRTC " + std::to_string(user);
+  return {};
+}
+
+} // namespace
+
+bool wants_join(const OutputRequest &request)
+{
+  return request.mode.kind == ModeRequest::Kind::Current ||
+         (request.mode.kind == ModeRequest::Kind::Auto && request.may_join);
+}
+
+Result<Output> join_output(const Resources &resources, const OutputRequest &request,
+                           const UsablePlane &is_usable, const std::string &device_name)
+{
+  const Connector *connector = find_connector(resources, request);
+  if (!connector)
+    return no_connector(request, device_name);
+  const Crtc *crtc = lit_crtc(resources, *connector);
+  if (!crtc)
+    return device_error("Connector " + connector->name + " of " + device_name +
+                            " shows nothing, so there is no mode to join. Start the program that "
+                            "sets it first, or set one with mode=match.",
+                        ENODEV);
+  const Plane *plane = request.plane_id ? named_plane(resources, request.plane_id)
+                                        : spare_plane(resources, *crtc, is_usable);
+  if (request.plane_id)
+    if (const std::string reason = why_not(plane, *crtc); !reason.empty())
+      return device_error("Plane " + std::to_string(request.plane_id) + " of " + device_name +
+                              " cannot show a picture on connector " + connector->name + ": " +
+                              reason + ". Choose another with plane-id.",
+                          EBUSY);
+  if (!plane)
+    return device_error("No plane of " + device_name + " is left for connector " + connector->name +
+                            ": other programs use them all. Name one with plane-id to "
+                            "replace what it shows, or take the display with mode=match.",
+                        EBUSY);
+  Output output;
+  output.connector = *connector;
+  output.crtc = *crtc;
+  output.planes = {*plane};
+  output.crtc_planes = {*plane};
+  output.mode_request.kind = ModeRequest::Kind::Current;
+  output.plane_named = true;
+  output.joined = crtc->mode;
+  return output;
 }
 
 } // namespace gstdrm::kms

@@ -2,6 +2,9 @@
 // Which connector, CRTC and planes a sink gets where several share a device.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include <gst/drm/core/result.hpp>
 
 #include "engine/card/kms_reservation.hpp"
@@ -29,5 +32,19 @@ Result<void> take_output(const Device &device, Reservation &reservation, const O
 // the connector. The returned choice has no reservation of its own.
 Result<OutputChoice> read_output_again(Device &device, const Reservation &reservation,
                                        const OutputRequest &request);
+
+// An output that another program has lit, such as the one of a user interface, and the plane on it
+// that a sink shows its picture with. The sink sets no mode there, and touches no other object.
+
+// Whether the request is for a CRTC that is lit already, if there is one.
+bool wants_join(const OutputRequest &request);
+
+// Whether a sink may show on a plane that its request does not name.
+using UsablePlane = std::function<bool(const Plane &plane)>;
+
+// The lit output of the request, with one plane: the one that the request names, else the usable
+// one with the most formats. Error: why there is none, and what helps.
+Result<Output> join_output(const Resources &resources, const OutputRequest &request,
+                           const UsablePlane &is_usable, const std::string &device_name);
 
 } // namespace gstdrm::kms

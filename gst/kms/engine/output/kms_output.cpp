@@ -2,13 +2,16 @@
 #include "kms_output.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
 
 #include <xf86drm.h>
 
+#include <gst/drm/core/in_formats.hpp>
+
 #include "engine/card/kms_objects.hpp"
-#include "kms_formats.hpp"
-#include "kms_join.hpp"
 
 namespace gstdrm::kms {
 
@@ -59,32 +62,6 @@ ConnectorPtr probed_connector(Device &device, std::uint32_t id, std::uint64_t ev
   if (probed && is_master)
     device.probes().probed(id, events);
   return probed;
-}
-
-Result<Connector> make_connector(int fd, const ConnectorPtr &raw, int error, std::uint32_t id,
-                                 PropertyReader &reader)
-{
-  if (!raw)
-    return device_error("Connector " + std::to_string(id) +
-                            " cannot be read: " + errno_text(error) + ". Was the device removed?",
-                        error);
-  Connector connector;
-  connector.id = id;
-  connector.name = name_of(*raw);
-  connector.writeback = raw->connector_type == DRM_MODE_CONNECTOR_WRITEBACK;
-  connector.connection = raw->connection;
-  connector.possible_crtcs = connector_crtcs(fd, *raw);
-  connector.modes.assign(raw->modes, raw->modes + raw->count_modes);
-  Result<PropertySet> properties = reader.read(id, DRM_MODE_OBJECT_CONNECTOR);
-  if (!properties)
-    return properties.error();
-  connector.properties = std::move(*properties);
-  connector.edid = read_bytes(fd, connector.properties, "EDID");
-  connector.colour = read_display_colour(connector.edid);
-  connector.path = read_bytes(fd, connector.properties, "PATH");
-  connector.width_mm = raw->mmWidth;
-  connector.height_mm = raw->mmHeight;
-  return connector;
 }
 
 // A blob that cannot be read or parsed counts as none: the plane's formats are implicit then.
@@ -172,7 +149,7 @@ const Connector *find_connector(const Resources &resources, const std::string &w
     if (connector.writeback)
       continue;
     if (!wanted.empty()) {
-      if (connector.name == wanted || std::to_string(connector.id) == wanted)
+      if (connector.is_named(wanted))
         return &connector;
       continue;
     }
@@ -190,7 +167,7 @@ std::vector<Plane> planes_of(const Resources &resources, const Crtc &crtc)
 {
   std::vector<Plane> planes;
   for (const Plane &plane : resources.planes)
-    if (plane.possible_crtcs >> crtc.index & 1)
+    if (crtc.is_among(plane.possible_crtcs))
       planes.push_back(plane);
   std::stable_sort(planes.begin(), planes.end(),
                    [](const Plane &a, const Plane &b) { return a.type < b.type; });
@@ -200,30 +177,73 @@ std::vector<Plane> planes_of(const Resources &resources, const Crtc &crtc)
 // A plane that another CRTC uses at present is left out, although this CRTC could take it.
 bool is_candidate(const Plane &plane, const Crtc &crtc)
 {
-  const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
-  return plane.type != PlaneType::Cursor && (user == 0 || user == crtc.id);
+  return plane.type != PlaneType::Cursor && (plane.user() == 0 || plane.user() == crtc.id);
 }
 
 } // namespace
 
-bool is_named(const Connector &connector, const std::string &name)
+std::optional<drmModeModeInfo> lit_mode(int drm_fd, const PropertySet &crtc)
 {
-  return connector.name == name || std::to_string(connector.id) == name;
+  const auto blob_id = static_cast<std::uint32_t>(property_value(crtc, "MODE_ID"));
+  if (property_value(crtc, "ACTIVE") == 0 || blob_id == 0)
+    return std::nullopt;
+  const Result<std::vector<std::uint8_t>> blob = read_blob(drm_fd, blob_id);
+  drmModeModeInfo mode{};
+  if (!blob || blob->size() != sizeof(mode))
+    return std::nullopt;
+  std::memcpy(&mode, blob->data(), sizeof(mode));
+  return mode;
+}
+
+std::optional<drmModeModeInfo> read_lit_mode(int drm_fd, std::uint32_t crtc_id)
+{
+  const Result<PropertySet> crtc = PropertyReader(drm_fd).read(crtc_id, DRM_MODE_OBJECT_CRTC);
+  return crtc ? lit_mode(drm_fd, *crtc) : std::nullopt;
+}
+
+// Waits for no vblank. It takes the CRTC's lock for a moment, as the commit after it does
+// (drm_vblank.c, drm_crtc_get_sequence_ioctl()). Returns 0 if no interrupt has told the time yet.
+std::optional<std::int64_t> last_vblank(int drm_fd, std::uint32_t crtc_id)
+{
+  std::uint64_t sequence = 0, time_ns = 0;
+  if (drmCrtcGetSequence(drm_fd, crtc_id, &sequence, &time_ns) != 0 || time_ns == 0)
+    return {};
+  return static_cast<std::int64_t>(time_ns);
 }
 
 Result<Connector> read_connector(Device &device, std::uint32_t id, PropertyReader &reader,
-                                 Probe probe)
+                                 Probe probe, const std::string &wanted)
 {
   const std::uint64_t events = device.probes().events();
   ConnectorPtr raw;
   if (probe == Probe::IfNeeded)
-    raw = known_connector(device, id, "", events);
+    raw = known_connector(device, id, wanted, events);
   if (probe == Probe::Never)
     raw.reset(drmModeGetConnectorCurrent(device.fd(), id));
   else if (!raw)
     raw = probed_connector(device, id, events);
   const int error = errno;
-  return make_connector(device.fd(), raw, error, id, reader);
+  if (!raw)
+    return device_error("Connector " + std::to_string(id) +
+                            " cannot be read: " + errno_text(error) + ". Was the device removed?",
+                        error);
+  Connector connector;
+  connector.id = id;
+  connector.name = name_of(*raw);
+  connector.writeback = raw->connector_type == DRM_MODE_CONNECTOR_WRITEBACK;
+  connector.connection = raw->connection;
+  connector.possible_crtcs = connector_crtcs(device.fd(), *raw);
+  connector.modes.assign(raw->modes, raw->modes + raw->count_modes);
+  Result<PropertySet> properties = reader.read(id, DRM_MODE_OBJECT_CONNECTOR);
+  if (!properties)
+    return properties.error();
+  connector.properties = std::move(*properties);
+  connector.edid = read_bytes(device.fd(), connector.properties, "EDID");
+  connector.colour = read_display_colour(connector.edid);
+  connector.path = read_bytes(device.fd(), connector.properties, "PATH");
+  connector.width_mm = raw->mmWidth;
+  connector.height_mm = raw->mmHeight;
+  return connector;
 }
 
 std::optional<Connector> find_successor(Device &device, const Connector &old,
@@ -273,15 +293,11 @@ Result<Resources> read_resources(Device &device, const std::string &wanted)
     resources.crtcs.push_back(
         Crtc{raw->crtcs[i], static_cast<unsigned>(i), std::move(*properties), mode});
   }
-  const std::uint64_t events = device.probes().events();
   for (int i = 0; i < raw->count_connectors; i++) {
-    const std::uint32_t id = raw->connectors[i];
-    ConnectorPtr known = known_connector(device, id, wanted, events);
-    if (!known)
-      known = probed_connector(device, id, events);
-    const int unreadable = errno;
-    Result<Connector> connector = make_connector(device.fd(), known, unreadable, id, reader);
-    // a display behind a hub (MST) went with its connector since the list was read (drm_connector_lookup())
+    Result<Connector> connector =
+        read_connector(device, raw->connectors[i], reader, Probe::IfNeeded, wanted);
+    // a display behind a hub (MST) went with its connector since the list was read
+    // (drm_connector_lookup())
     if (!connector && connector.error().sys_errno == ENOENT)
       continue;
     if (!connector)
@@ -295,11 +311,6 @@ Result<Resources> read_resources(Device &device, const std::string &wanted)
 
 namespace {
 
-bool can_drive(const Crtc &crtc, const Connector &connector)
-{
-  return (connector.possible_crtcs >> crtc.index & 1) != 0;
-}
-
 std::uint64_t crtc_of(const Connector &connector)
 {
   return property_value(connector.properties, "CRTC_ID");
@@ -311,7 +322,8 @@ const Crtc *find_crtc(const Resources &resources, const Connector &connector)
 {
   const auto waits_for = [&](const Connector &other, const Crtc &crtc) {
     return other.id != connector.id && !other.writeback && !other.modes.empty() &&
-           other.connection == DRM_MODE_CONNECTED && crtc_of(other) == 0 && can_drive(crtc, other);
+           other.connection == DRM_MODE_CONNECTED && crtc_of(other) == 0 &&
+           crtc.is_among(other.possible_crtcs);
   };
   const Crtc *best = nullptr;
   std::ptrdiff_t fewest = 0;
@@ -321,7 +333,7 @@ const Crtc *find_crtc(const Resources &resources, const Connector &connector)
     const auto lit = [&](const Connector &other) {
       return !other.writeback && crtc_of(other) == crtc.id;
     };
-    if (!can_drive(crtc, connector) ||
+    if (!crtc.is_among(connector.possible_crtcs) ||
         std::any_of(resources.connectors.begin(), resources.connectors.end(), lit))
       continue;
     const auto waiting =
@@ -413,9 +425,93 @@ Result<Output> choose_output(const Resources &resources, const OutputRequest &re
                         EINVAL);
   }
   for (const Connector &candidate : resources.connectors)
-    if (candidate.writeback && (candidate.possible_crtcs >> crtc->index & 1) && !output.writeback)
+    if (candidate.writeback && crtc->is_among(candidate.possible_crtcs) && !output.writeback)
       output.writeback = candidate;
   return output;
+}
+
+namespace {
+
+using Bytes = std::span<const std::uint8_t>;
+
+constexpr std::size_t kBlock = 128; // bytes; of the base and of each extension
+constexpr std::uint8_t kCtaTag = 0x02, kDisplayIdTag = 0x70; // of extensions
+
+// The bytes of a block add up to 0 (E-EDID 3.1).
+bool adds_up(Bytes block)
+{
+  std::uint8_t sum = 0;
+  for (const std::uint8_t byte : block)
+    sum = static_cast<std::uint8_t>(sum + byte);
+  return sum == 0;
+}
+
+// CTA-861-G 7.5, table 56: data blocks of one byte with tag and length, and as many bytes of
+// payload; tag 7 has a second tag in the first of them.
+void read_data_blocks(Bytes blocks, DisplayColour &colour)
+{
+  constexpr std::uint8_t kExtended = 7, kColorimetry = 5, kStaticMetadata = 6;
+  while (!blocks.empty()) {
+    const std::size_t length = blocks[0] & 0x1f;
+    if (length >= blocks.size())
+      return; // cut off
+    const Bytes payload = blocks.subspan(1, length);
+    const bool extended = blocks[0] >> 5 == kExtended && length >= 2;
+    if (extended && payload[0] == kColorimetry)
+      colour.bt2020_rgb |= (payload[1] & 0x80) != 0;
+    // the transfer functions, and the types of metadata, of which bit 0 is type 1
+    if (extended && payload[0] == kStaticMetadata && length >= 3 && (payload[2] & 1) != 0)
+      colour.transfers |= payload[1] & 0x3f;
+    blocks = blocks.subspan(1 + length);
+  }
+}
+
+// Data blocks end where the detailed timings begin; 0 if there are neither (CTA-861-G table 52).
+void read_cta(Bytes block, DisplayColour &colour)
+{
+  constexpr std::size_t kFirst = 4;
+  const std::size_t end = block[2];
+  if (block[1] >= 3 && end > kFirst && end < kBlock)
+    read_data_blocks(block.subspan(kFirst, end - kFirst), colour);
+}
+
+// A DisplayID section (2.0, 2.1): four bytes with the number of bytes in the second, and data
+// blocks of a tag, a revision and a length. One of them holds data blocks of CTA-861 (0x81; of
+// DisplayID 1.3 likewise).
+void read_display_id(Bytes block, DisplayColour &colour)
+{
+  constexpr std::uint8_t kCtaBlocks = 0x81;
+  constexpr std::size_t kHeader = 3;
+  const Bytes section = block.subspan(1);
+  Bytes blocks = section.subspan(4, std::min<std::size_t>(section[1], section.size() - 5));
+  while (blocks.size() > kHeader) {
+    const std::size_t length = blocks[2];
+    if (length > blocks.size() - kHeader)
+      return; // cut off
+    if (blocks[0] == kCtaBlocks)
+      read_data_blocks(blocks.subspan(kHeader, length), colour);
+    blocks = blocks.subspan(kHeader + length);
+  }
+}
+
+} // namespace
+
+DisplayColour read_display_colour(Bytes edid)
+{
+  constexpr std::array<std::uint8_t, 8> kHeader = {0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0};
+  DisplayColour colour;
+  if (edid.size() < kBlock || !std::equal(kHeader.begin(), kHeader.end(), edid.begin()))
+    return colour;
+  for (std::size_t at = kBlock; at + kBlock <= edid.size(); at += kBlock) {
+    const Bytes block = edid.subspan(at, kBlock);
+    if (!adds_up(block))
+      continue;
+    if (block[0] == kCtaTag)
+      read_cta(block, colour);
+    else if (block[0] == kDisplayIdTag)
+      read_display_id(block, colour);
+  }
+  return colour;
 }
 
 } // namespace gstdrm::kms

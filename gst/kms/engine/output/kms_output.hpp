@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,24 @@
 
 #include "engine/card/kms_device.hpp"
 #include "engine/card/kms_properties.hpp"
-#include "kms_edid.hpp"
 #include "kms_mode.hpp"
+#include "kms_output.hpp"
 #include "kms_wishes.hpp"
 
 namespace gstdrm::kms {
+
+// What a display says of its colours in its EDID: bytes that anybody may have written.
+
+// Of CTA-861-G; nothing is set where the display says nothing.
+struct DisplayColour {
+  // The transfer functions of HDR static metadata (7.5.13): bit n is value n of table 84 (EOTF).
+  // Empty also where the display does not take metadata of type 1.
+  std::uint8_t transfers = 0;
+  bool bt2020_rgb = false; // the colorimetry data block (7.5.5)
+};
+
+// An EDID with its extensions. Blocks with a wrong checksum count as not there.
+DisplayColour read_display_colour(std::span<const std::uint8_t> edid);
 
 enum class PlaneType { Primary, Overlay, Cursor };
 
@@ -30,6 +44,9 @@ struct Plane {
   FormatSet formats;
   PropertySet properties;
   std::vector<PropertySetting> settings; // the application's, where the picture is on this plane
+
+  // The CRTC that the plane shows something on; 0 if there is none.
+  [[nodiscard]] std::uint64_t user() const { return property_value(properties, "CRTC_ID"); }
 };
 
 struct Crtc {
@@ -37,6 +54,12 @@ struct Crtc {
   unsigned index = 0; // place in the kernel's list: the bit in possible_crtcs
   PropertySet properties;
   std::optional<drmModeModeInfo> mode; // active mode; nullopt if the CRTC is off
+
+  // `possible_crtcs` are those of a plane or a connector.
+  [[nodiscard]] bool is_among(std::uint32_t possible_crtcs) const noexcept
+  {
+    return (possible_crtcs >> index & 1) != 0;
+  }
 };
 
 struct Connector {
@@ -53,6 +76,11 @@ struct Connector {
   PropertySet properties;
   std::vector<PropertySetting> settings; // the application's
 
+  // Whether text of a person's means this connector.
+  [[nodiscard]] bool is_named(const std::string &text) const
+  {
+    return name == text || std::to_string(id) == text;
+  }
   // A headset, or a display that is no part of the desktop for another reason (drm_connector.c).
   [[nodiscard]] bool is_non_desktop() const
   {
@@ -65,8 +93,9 @@ enum class Probe {
   IfNeeded, // where a hotplug event has come since the last probe
   Always,
 };
+// With IfNeeded, what the request names is probed, and nothing else; empty: any.
 Result<Connector> read_connector(Device &device, std::uint32_t id, PropertyReader &reader,
-                                 Probe probe);
+                                 Probe probe, const std::string &wanted = {});
 
 // The connector that has come in the place of one that is gone, or whose cable is: a DisplayPort
 // hub (MST) that is plugged in again has new connectors for its ports, with other numbers and
@@ -74,8 +103,12 @@ Result<Connector> read_connector(Device &device, std::uint32_t id, PropertyReade
 std::optional<Connector> find_successor(Device &device, const Connector &old,
                                         PropertyReader &reader);
 
-// Whether text of a person's names the connector.
-bool is_named(const Connector &connector, const std::string &name);
+// The mode of a CRTC with these properties; nullopt if it is off or gone.
+std::optional<drmModeModeInfo> lit_mode(int drm_fd, const PropertySet &crtc);
+// The same, of the CRTC as it is now.
+std::optional<drmModeModeInfo> read_lit_mode(int drm_fd, std::uint32_t crtc_id);
+// When its last vblank was, CLOCK_MONOTONIC in ns; nothing: its driver has none, or it is dark.
+std::optional<std::int64_t> last_vblank(int drm_fd, std::uint32_t crtc_id);
 
 struct Resources {
   std::vector<Connector> connectors;
@@ -118,7 +151,7 @@ struct Output {
   bool tearing = false;
   bool plane_named = false; // by the request: planes that it does not name are the application's
   // The mode that another program has set on the CRTC, in which the picture is shown beside that
-  // program's planes (kms_join.hpp). All but the one plane is the other program's. Nothing: the
+  // program's planes (join_output()). All but the one plane is the other program's. Nothing: the
   // output is the sink's own, mode sets included.
   std::optional<drmModeModeInfo> joined;
 

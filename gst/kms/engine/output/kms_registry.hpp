@@ -12,7 +12,6 @@
 #include <gst/drm/core/result.hpp>
 
 #include "engine/card/kms_device.hpp"
-#include "engine/card/kms_lock_ranks.hpp"
 
 namespace gstdrm::kms {
 
@@ -52,11 +51,17 @@ private:
   void forget(const Device &device) noexcept;
 
   // Guards entries_. Held while a device is opened.
-  OrderedMutex lock_{kRegistryLockRank, "Registry::lock_"};
+  OrderedMutex lock_{32, "Registry::lock_"};
   OrderedCondition forgotten_;
   // Weak: a device lives as long as its users. Each keeps the registry in turn, since a thread that
   // nobody waits for may close the last one while the process ends.
   std::vector<Entry> entries_;
 };
+
+// Whether two descriptors are one open file, as after dup(): of DRM devices they are one client
+// then. Any thread, but one at a time.
+bool same_file(int a, int b);
+// The same without kcmp(2), which containers forbid (Docker's seccomp profile).
+bool same_file_by_lock(int a, int b);
 
 } // namespace gstdrm::kms

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <optional>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include <drm_mode.h>
 
@@ -120,31 +122,29 @@ std::string list_values(const Property &property)
   return text.empty() ? "none" : text;
 }
 
+// The number of a wish as an Integer; nullopt: it is none, or too large or small for one.
+template <typename Integer> std::optional<Integer> number_of(const PropertyWish &wish)
+{
+  return std::visit(
+      [](const auto &value) -> std::optional<Integer> {
+        if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>)
+          if (std::in_range<Integer>(value))
+            return static_cast<Integer>(value);
+        return std::nullopt;
+      },
+      wish.value);
+}
+
 // The kernel has numbers of 64 bits without a sign, and reads them as signed where the range is.
+template <typename Integer>
 std::optional<std::uint64_t> in_range(const Property &property, const PropertyWish &wish)
 {
-  const auto [low, high] = *property.range;
-  if (is_signed(property)) {
-    std::int64_t value = 0;
-    if (const auto *number = std::get_if<std::int64_t>(&wish.value))
-      value = *number;
-    else if (const auto *large = std::get_if<std::uint64_t>(&wish.value);
-             large && *large <= INT64_MAX)
-      value = static_cast<std::int64_t>(*large);
-    else
-      return std::nullopt;
-    const bool inside =
-        value >= static_cast<std::int64_t>(low) && value <= static_cast<std::int64_t>(high);
-    return inside ? std::optional(static_cast<std::uint64_t>(value)) : std::nullopt;
-  }
-  std::uint64_t value = 0;
-  if (const auto *number = std::get_if<std::uint64_t>(&wish.value))
-    value = *number;
-  else if (const auto *small = std::get_if<std::int64_t>(&wish.value); small && *small >= 0)
-    value = static_cast<std::uint64_t>(*small);
-  else
-    return std::nullopt;
-  return value >= low && value <= high ? std::optional(value) : std::nullopt;
+  const auto low = static_cast<Integer>(property.range->first);
+  const auto high = static_cast<Integer>(property.range->second);
+  const std::optional<Integer> value = number_of<Integer>(wish);
+  return value && *value >= low && *value <= high
+             ? std::optional(static_cast<std::uint64_t>(*value))
+             : std::nullopt;
 }
 
 // One of the names, or the number of one of them.
@@ -152,14 +152,10 @@ std::optional<std::uint64_t> of_enum(const Property &property, const PropertyWis
 {
   if (const auto *name = std::get_if<std::string>(&wish.value))
     return property.enum_value(*name);
-  const auto *small = std::get_if<std::int64_t>(&wish.value);
-  const auto *large = std::get_if<std::uint64_t>(&wish.value);
-  if (small && *small < 0)
-    return std::nullopt;
-  const std::uint64_t number = small ? static_cast<std::uint64_t>(*small) : *large;
+  const std::optional<std::uint64_t> number = number_of<std::uint64_t>(wish);
   const bool known = std::any_of(property.enums.begin(), property.enums.end(),
                                  [number](const auto &entry) { return entry.second == number; });
-  return known ? std::optional(number) : std::nullopt;
+  return known ? number : std::nullopt;
 }
 
 // Names with + between them. The kernel lists the number of each bit (drm_property_add_enum()).
@@ -183,7 +179,8 @@ std::optional<std::uint64_t> of_bits(const Property &property, const PropertyWis
 std::optional<std::uint64_t> value_of(const Property &property, const PropertyWish &wish)
 {
   if (property.range)
-    return in_range(property, wish);
+    return is_signed(property) ? in_range<std::int64_t>(property, wish)
+                               : in_range<std::uint64_t>(property, wish);
   if (property.flags & DRM_MODE_PROP_BITMASK)
     return of_bits(property, wish);
   return of_enum(property, wish);

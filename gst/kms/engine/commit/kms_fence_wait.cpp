@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kms_fence_gate.hpp"
+#include "kms_fence_wait.hpp"
 
 #include <cerrno>
 #include <cstdio>
 #include <string>
-
-#include "kms_fence_state.hpp"
+#include <utility>
 
 namespace gstdrm::kms {
 
@@ -20,30 +19,32 @@ std::string seconds(std::int64_t ns)
 
 } // namespace
 
-FenceGate::Hold FenceGate::hold(const SharedFence &fence, std::int64_t now_ns) const
+FenceWait::Verdict FenceWait::look(std::int64_t now_ns)
 {
-  return fence ? Hold{false, time_limit(now_ns)} : Hold{};
-}
-
-FenceGate::Verdict FenceGate::look(const SharedFence &fence, Hold &hold, std::int64_t now_ns) const
-{
-  if (hold.open)
-    return Verdict::Open;
-  switch (fence ? ask_fence(fence->get()) : FenceState::Signalled) {
+  if (!is_pending())
+    return verdict;
+  switch (ask_fence(fence->get())) {
   case FenceState::Signalled:
-    hold.open = true;
-    return Verdict::Open;
+    return verdict = Verdict::Signalled;
   case FenceState::Pending:
-    return now_ns < hold.give_up_at ? Verdict::Shut : Verdict::TimedOut;
+    return verdict = now_ns < give_up_at ? Verdict::Pending : Verdict::TimedOut;
   case FenceState::Failed:
     break;
   }
-  return Verdict::Broken;
+  return verdict = Verdict::Broken;
 }
 
-Error FenceGate::explain(Verdict verdict) const
+FenceWait FenceRules::wait_for(SharedFence fence, std::int64_t now_ns) const
 {
-  if (verdict == Verdict::Broken)
+  if (!fence)
+    return {};
+  const std::int64_t give_up_at = timeout_ns >= kNever - now_ns ? kNever : now_ns + timeout_ns;
+  return {std::move(fence), give_up_at, FenceWait::Verdict::Pending};
+}
+
+Error FenceRules::explain(FenceWait::Verdict verdict) const
+{
+  if (verdict == FenceWait::Verdict::Broken)
     return Error{ErrorCode::Sync,
                  "A frame was left out: its acquire fence signalled with an error, so the "
                  "producer's device did "
@@ -51,31 +52,9 @@ Error FenceGate::explain(Verdict verdict) const
                  EIO};
   return Error{ErrorCode::Sync,
                "A frame was left out: its acquire fence did not signal within " +
-                   seconds(rules_.timeout_ns) +
+                   seconds(timeout_ns) +
                    ". The producer's device hangs or is slow; fence-timeout sets the limit.",
                ETIMEDOUT};
-}
-
-FenceGate::Verdict FenceGate::begin_wait(const SharedFence &fence, std::int64_t now_ns)
-{
-  verdict_.reset();
-  wait_ = {false, kNever};
-  const Verdict found = look(fence, wait_, now_ns);
-  wait_.give_up_at = time_limit(now_ns);
-  if (found == Verdict::Shut)
-    awaited_ = fence;
-  return found;
-}
-
-bool FenceGate::check_wait(std::int64_t now_ns)
-{
-  if (!awaited())
-    return false;
-  const Verdict found = look(awaited_, wait_, now_ns);
-  if (found == Verdict::Shut)
-    return false;
-  verdict_ = found;
-  return true;
 }
 
 // Drivers with GEM wait. For a driver without a prepare_fb() of its own,
