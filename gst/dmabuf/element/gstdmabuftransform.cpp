@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstdmabuftransform.hpp"
 
+#include <mutex>
 #include <utility>
 
 #include <gst/allocators/gstdmabuf.h>
@@ -93,20 +94,64 @@ void Transformer::post_frame_failure(BusError on_bus, const char *what, const Er
 
 // --- caps ----------------------------------------------------------------------------------------
 
+// What the peer's answer allows on the pad in `direction`. ANY allows all of the template.
+CapsParts Transformer::work_out(const CapsRules &rules, GstPadDirection direction,
+                                const GstCaps *peer) const
+{
+  const GstPadDirection other = opposite(direction);
+  const CapsParts &limits = limits_of(element_, other);
+  const CapsParts allowed =
+      gst_caps_is_any(peer)
+          ? transform_parts(rules, other, limits)
+          : transform_parts(rules, other, intersect_parts(take_apart(peer), limits));
+  return intersect_parts(allowed, limits_of(element_, direction));
+}
+
+GstPtr<GstCaps> Transformer::answer_for(GstPadDirection direction, GstCaps *peer, GstCaps *filter)
+{
+  constexpr std::size_t kMostFilters = 8; // a neighbour asks with two or three of its own
+  if (filter && gst_caps_is_any(filter))  // filters nothing
+    filter = nullptr;
+  const CapsRules rules = this->rules();
+  Answers old; // freed when the lock is not held
+  const std::lock_guard lock(answers_lock_);
+  Answers &known = answers_[direction == GST_PAD_SINK ? 1 : 0];
+  if (!known.peer || known.rules != rules || !caps_are_same(known.peer.get(), peer))
+    old = std::exchange(
+        known, Answers{rules, GstPtr<GstCaps>::share(peer), work_out(rules, direction, peer), {}});
+  for (const auto &[asked, answer] : known.by_filter)
+    if (asked.get() == filter || (asked && filter && caps_are_same(asked.get(), filter)))
+      return answer;
+  auto answer = GstPtr<GstCaps>::adopt(
+      filter ? put_together(filter_parts(direction, known.allowed, take_apart(filter)))
+             : put_together(known.allowed));
+  known.by_filter.emplace_back(GstPtr<GstCaps>::share(filter), answer);
+  if (known.by_filter.size() > kMostFilters) {
+    old.by_filter.push_back(std::move(known.by_filter.front()));
+    known.by_filter.pop_front();
+  }
+  return answer;
+}
+
 // The caps that the pad can take or send now. The peer is asked without a filter: with one, it
 // would compare a list with its own, each string with each, and answer anew for every filter; sizes
 // and rates are few enough to be compared here.
 GstPtr<GstCaps> Transformer::answer_caps(GstPadDirection direction, GstCaps *filter)
 {
-  const GstPadDirection other = opposite(direction);
-  const auto peer =
-      GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad_of(element_, other), nullptr));
-  GstPtr<GstCaps> answer = answers_.answer({rules(), direction, limits_of(element_, direction),
-                                            limits_of(element_, other), peer.get(), filter});
+  const auto peer = GstPtr<GstCaps>::adopt(
+      gst_pad_peer_query_caps(pad_of(element_, opposite(direction)), nullptr));
+  GstPtr<GstCaps> answer = answer_for(direction, peer.get(), filter);
   GST_DEBUG_OBJECT(
       element_, "%s filter %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", answer %" GST_PTR_FORMAT,
       direction == GST_PAD_SINK ? "sink" : "src", filter, peer.get(), answer.get());
   return answer;
+}
+
+void Transformer::forget_answers()
+{
+  std::array<Answers, 2> old;
+  const std::lock_guard lock(answers_lock_);
+  std::swap(old, answers_);
 }
 
 bool Transformer::query(GstPadDirection direction, GstQuery *query)
@@ -209,7 +254,7 @@ bool Transformer::sink_event(GstEvent *event)
 bool Transformer::src_event(GstEvent *event)
 {
   if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
-    answers_.forget();
+    forget_answers();
   return base_transform_class()->src_event(element_, event) != FALSE;
 }
 
@@ -233,7 +278,7 @@ bool Transformer::start()
 
 bool Transformer::stop()
 {
-  answers_.forget();
+  forget_answers();
   return true;
 }
 

@@ -3,15 +3,19 @@
 // counters, copies, and failed negotiation that explains itself.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
+#include <utility>
 
 #include <gst/base/gstbasetransform.h>
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
 
-#include "gstdmabufanswers.hpp"
+#include "gstdmabufcaps.hpp"
 #include "gstdmabuffailures.hpp"
 #include "gstdmabufwaits.hpp"
 
@@ -21,9 +25,9 @@ namespace gstdrm {
 // each of GstBaseTransform's. All state is private to this class and to those that it is made of.
 //
 // Locks, in the order in which a thread takes them: first the lock of StreamWaits or that of
-// UploadPools, never both, and GstBufferPool's own under either; then, as leaves, those of
-// CapsAnswers, Interrupt and the upload's settings. No lock is held while another element is called
-// or a message is posted, but for a flush of a pool.
+// UploadPools, never both, and GstBufferPool's own under either; then, as leaves, the lock of
+// the answers, and those of Interrupt and of the upload's settings. No lock is held while another
+// element is called or a message is posted, but for a flush of a pool.
 class Transformer {
 public:
   using SuggestFor = std::string (*)(const CapsRules &, const GstCaps *, const GstCaps *);
@@ -90,6 +94,10 @@ protected:
 private:
   [[nodiscard]] CapsRules rules() const noexcept;
   GstPtr<GstCaps> answer_caps(GstPadDirection direction, GstCaps *filter);
+  GstPtr<GstCaps> answer_for(GstPadDirection direction, GstCaps *peer, GstCaps *filter);
+  [[nodiscard]] CapsParts work_out(const CapsRules &rules, GstPadDirection direction,
+                                   const GstCaps *peer) const;
+  void forget_answers();
   bool upstream_may_choose_again();
 
   GstBaseTransform *const element_;                     // owns this
@@ -98,7 +106,18 @@ private:
   Stats stats_;
   std::atomic<ZeroCopy> zero_copy_{ZeroCopy::Prefer};
   std::atomic<ImplicitModifier> implicit_modifier_{ImplicitModifier::Auto};
-  CapsAnswers answers_;
+  // One element asks and is asked the same many times while a pipeline starts, and a GPU's list has
+  // hundreds of pairs. An answer depends on nothing but the templates, the rules, the peer's answer
+  // and the filter, and the last three are the key: nothing that is remembered can be out of date.
+  struct Answers {
+    CapsRules rules{};
+    GstPtr<GstCaps> peer;
+    CapsParts allowed; // the unfiltered answer
+    // By filter, the oldest first; without a filter: the unfiltered answer.
+    std::deque<std::pair<GstPtr<GstCaps>, GstPtr<GstCaps>>> by_filter;
+  };
+  OrderedMutex answers_lock_{kLeafLockRank, "Transformer::answers_lock_"};
+  std::array<Answers, 2> answers_; // of the source pad, of the sink pad; under answers_lock_
   Failures failures_;
   StreamWaits waits_;
   const char *copy_reason_ = ""; // streaming thread
