@@ -127,7 +127,7 @@ bool UploadAllocation::choose_allocator(GstQuery *query)
       open ? open_agreed_allocator(needs_, &error)
            : GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(wanted.kind, device, &error));
   if (!allocator_) {
-    if (failures_.claim()) {
+    if (negotiation_.claim()) {
       const std::string asked_by = unmet_memory(needs_, nullptr, "").asked_by;
       Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ_WRITE},
                       std::string(GST_OBJECT_NAME(element_)) +
@@ -166,7 +166,7 @@ bool UploadAllocation::decide(GstQuery *query)
   takes_video_meta_ = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   takes_crop_meta_ = gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
   if (!agree_on_needs(
-          GST_ELEMENT(element_), query, info_, own_needs(), [this] { return failures_.claim(); },
+          GST_ELEMENT(element_), query, info_, own_needs(), [this] { return negotiation_.claim(); },
           needs_))
     return false;
   held_downstream_ = MAX(buffers_kept(query), needs_.buffers_held);
@@ -183,7 +183,7 @@ std::string UploadAllocation::allocator_name() const
 
 bool UploadAllocation::check(const Unmet &unmet)
 {
-  if (unmet && failures_.claim())
+  if (unmet && negotiation_.claim())
     post_unmet(GST_ELEMENT(element_), unmet, plain_caps_.get());
   return !unmet;
 }

@@ -9,10 +9,10 @@
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/drm.h>
+#include <gst/drm/element/failed_negotiation.hpp>
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/pool.hpp>
 
-#include "gstdmabuffailures.hpp"
 #include "gstdmabufpools.hpp"
 
 namespace gstdrm {
@@ -30,8 +30,8 @@ struct AllocationSettings {
 class UploadAllocation {
 public:
   // Both outlive this.
-  UploadAllocation(GstBaseTransform *element, Failures &failures)
-      : element_(element), failures_(failures), pools_(GST_ELEMENT(element))
+  UploadAllocation(GstBaseTransform *element, FailedNegotiation &negotiation)
+      : element_(element), negotiation_(negotiation), pools_(GST_ELEMENT(element))
   {
   }
 
@@ -94,7 +94,7 @@ private:
   [[nodiscard]] guint most_buffers() const;
 
   GstBaseTransform *const element_;
-  Failures &failures_;
+  FailedNegotiation &negotiation_;
   mutable OrderedMutex settings_lock_{100, "UploadAllocation::settings_lock_"};
   AllocationSettings settings_; // under settings_lock_
   UploadPools pools_;

@@ -18,14 +18,17 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include <gst/drm/core/format.hpp>
 #include <gst/drm/drm.h>
+#include <gst/drm/element/caps_features.hpp>
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/pool.hpp>
+#include <gst/drm/gstdrmcaps-words.hpp>
 
-#include "gstdmabuffailures.hpp"
 #include "gstdmabufframe.hpp"
 #include "gstdmabuftransform.hpp"
 
@@ -53,6 +56,8 @@ protected:
   GstFlowReturn process(GstPtr<GstBuffer> &frame) override;
   [[nodiscard]] CopyRules copy_rules() const override;
   GstFlowReturn fail(const Error &error) override;
+  [[nodiscard]] std::string suggest(const GstCaps *upstream,
+                                    const GstCaps *downstream) const override;
 
 private:
   GstFlowReturn fail(const Error &error, const char *advice);
@@ -77,10 +82,7 @@ private:
   bool proved_mappable_ = false; // since set_caps(): the CPU could map a frame
 };
 
-Downloader::Downloader(GstBaseTransform *element)
-    : Transformer(element, kDownloadRules, suggest_for_download)
-{
-}
+Downloader::Downloader(GstBaseTransform *element) : Transformer(element, kDownloadRules) {}
 
 void Downloader::drop_pool()
 {
@@ -103,7 +105,7 @@ bool Downloader::set_caps(GstCaps *incaps, GstCaps *outcaps)
   proved_mappable_ = false;
   g_autoptr(GError) error = nullptr;
   if (!gst_drm_video_info_from_caps_full(&info_, incaps, &error)) {
-    failures().post(error, incaps);
+    post_bad_caps(error, incaps);
     return false;
   }
   resolve_implicit(info_, implicit_modifier());
@@ -147,6 +149,40 @@ bool Downloader::propose_allocation(GstQuery *decide_query, GstQuery *query)
   needs.cpu_access = GST_DRM_ACCESS_READ;
   add_needs(GST_ELEMENT(element()), query, needs);
   return true;
+}
+
+std::string Downloader::suggest(const GstCaps *upstream, const GstCaps *downstream) const
+{
+  const CapsRules rules = this->rules();
+  const GstPtr<GstCaps> can_send = gstdrm::transform_caps(rules, GST_PAD_SINK, upstream);
+  if (gst_caps_is_empty(can_send.get())) {
+    const std::vector<std::string> formats = strings_of(upstream, "drm-format");
+    const std::string text = formats.empty() ? "" : formats.front();
+    guint32 fourcc = 0;
+    guint64 modifier = GST_DRM_MODIFIER_LINEAR;
+    if (!text.empty() && gst_drm_format_parse(text.c_str(), &fourcc, &modifier, nullptr) &&
+        modifier != GST_DRM_MODIFIER_LINEAR)
+      return text + " (" + describe_modifier(modifier) +
+             ") is a device's own layout, which a CPU cannot read: ask upstream for " +
+             text.substr(0, text.find(':')) +
+             " without a modifier, which is linear, or download with the "
+             "device that wrote it (glupload ! gldownload for OpenGL).";
+    if (!text.empty())
+      return text +
+             " has no GstVideoFormat of the same bytes: ask upstream for another drm-format.";
+    if (!rules.implicit_is_linear && has_implicit(upstream))
+      return std::string(
+                 "A CPU reads linear frames only, and these caps do not say in which layout "
+                 "theirs lie. ") +
+             advise_implicit(ImplicitModifier::Auto, false);
+    return "Only DMA_DRM with a linear drm-format, or plain video, can be mapped by a CPU: a "
+           "dmabuf with an "
+           "implicit modifier has an unknown layout.";
+  }
+  const std::string field = differing_field(upstream, downstream);
+  if (!field.empty())
+    return "Put videoconvertscale after it, to change what differs.";
+  return "Put videoconvert after it.";
 }
 
 // --- frames --------------------------------------------------------------------------------------

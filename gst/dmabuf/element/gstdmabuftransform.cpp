@@ -59,15 +59,12 @@ const CapsParts &limits_of(GstBaseTransform *trans, GstPadDirection direction)
 
 } // namespace
 
-Transformer::Transformer(GstBaseTransform *element, const CapsRules &rules, SuggestFor suggest)
+Transformer::Transformer(GstBaseTransform *element, const CapsRules &rules)
     : element_(element), rules_(rules),
-      base_activate_mode_(GST_PAD_ACTIVATEMODEFUNC(GST_BASE_TRANSFORM_SINK_PAD(element))),
-      failures_(
-          element, [this] { return this->rules(); },
-          [this, suggest](const GstCaps *sent, const GstCaps *refusing) {
-            return suggest(this->rules(), sent, refusing);
-          })
+      base_activate_mode_(GST_PAD_ACTIVATEMODEFUNC(GST_BASE_TRANSFORM_SINK_PAD(element)))
 {
+  negotiation_.watch(GST_BASE_TRANSFORM_SINK_PAD(element),
+                     [this](const GstCaps *filter) { return mismatch(filter); });
 }
 
 CapsRules Transformer::rules() const noexcept
@@ -90,6 +87,37 @@ void Transformer::post_frame_failure(BusError on_bus, const char *what, const Er
                   error);
   post_failure(GST_ELEMENT(element_),
                failure.advise(advice).add("sender", sender).add("caps", caps.get()));
+}
+
+// --- failures ------------------------------------------------------------------------------------
+
+void Transformer::post_bad_caps(const GError *error, const GstCaps *caps)
+{
+  Failure failure({GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT},
+                  std::string(GST_OBJECT_NAME(element_)) + " cannot use the caps of " +
+                      upstream_name(),
+                  Error{ErrorCode::Caps, error->message, 0});
+  failure.add("sender", upstream_name()).add("caps", caps);
+  negotiation_.post(GST_ELEMENT(element_), failure);
+}
+
+void Transformer::explain(const GstCaps *upstream)
+{
+  if (negotiation_.claim())
+    post_mismatch(GST_ELEMENT(element_), mismatch(upstream));
+}
+
+Mismatch Transformer::mismatch(const GstCaps *upstream) const
+{
+  const std::string origin = origin_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
+  const GstPtr<GstCaps> any = GstPtr<GstCaps>::adopt(gst_caps_new_any());
+  const GstPtr<GstCaps> sendable =
+      gstdrm::transform_caps(rules(), GST_PAD_SINK, upstream ? upstream : any.get());
+  return describe_mismatch(
+      {nothing_in_common(GST_ELEMENT(element_)),
+       {origin, "has", upstream, sendable.get()},
+       restrictions_after(GST_BASE_TRANSFORM_SRC_PAD(element_))},
+      [this](const GstCaps *sent, const GstCaps *refusing) { return suggest(sent, refusing); });
 }
 
 // --- caps ----------------------------------------------------------------------------------------
@@ -217,12 +245,12 @@ void Transformer::explain_refused_caps(GstEvent *event)
   if (!caps_meet(caps, known.get()) ||
       (has_implicit(caps) &&
        gst_caps_is_empty(gstdrm::transform_caps(rules(), GST_PAD_SINK, caps).get()))) {
-    failures_.begin(caps);
-    failures_.explain(caps);
+    negotiation_.begin(caps);
+    explain(caps);
   } else if (gst_caps_is_fixed(caps) &&
              !gst_drm_video_info_from_caps_full(&ignored, caps, &error)) {
-    failures_.begin(caps);
-    failures_.post(error, caps);
+    negotiation_.begin(caps);
+    post_bad_caps(error, caps);
   }
 }
 
@@ -237,16 +265,10 @@ bool Transformer::sink_event(GstEvent *event)
     waits_.allow();
   if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
     return base->sink_event(element_, event) != FALSE;
-  GstCaps *caps = nullptr;
-  gst_event_parse_caps(event, &caps);
-  const auto kept = GstPtr<GstCaps>::share(caps);
-  failures_.begin(caps);
-  const bool accepted = base->sink_event(element_, event) != FALSE;
-  if (accepted)
-    failures_.succeed();
-  else if (!is_flushing(GST_ELEMENT(element_)))
-    failures_.explain(kept.get());
-  return accepted;
+  return negotiation_.take(
+      GST_ELEMENT(element_), event,
+      [&](GstEvent *passed) { return base->sink_event(element_, passed) != FALSE; },
+      [this](const GstCaps *caps) { return mismatch(caps); });
 }
 
 // Downstream may answer otherwise from RECONFIGURE on, or be another element: pads that are linked
@@ -272,7 +294,7 @@ bool Transformer::activate_sink_mode(GstPadMode mode, bool active)
 bool Transformer::start()
 {
   stats_.reset();
-  failures_.reset();
+  negotiation_.reset();
   return true;
 }
 
@@ -295,7 +317,7 @@ GstFlowReturn Transformer::submit_input_buffer(bool discont, GstBuffer *buffer)
     if (caps && upstream_may_choose_again())
       GST_INFO_OBJECT(element_, "no longer taken: %" GST_PTR_FORMAT, caps.get());
     else if (caps && !is_flushing(GST_ELEMENT(element_)))
-      failures_.explain(caps.get());
+      explain(caps.get());
   }
   return ret;
 }
@@ -309,7 +331,7 @@ GstFlowReturn Transformer::generate_output(GstBuffer **outbuf)
   const GstFlowReturn ret = process(frame);
   if (ret != GST_FLOW_OK)
     return ret;
-  failures_.succeed();
+  negotiation_.succeed();
   *outbuf = frame.release();
   stats_.frames++;
   return GST_FLOW_OK;

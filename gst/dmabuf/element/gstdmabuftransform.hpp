@@ -11,12 +11,12 @@
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/core/ordered_mutex.hpp>
+#include <gst/drm/element/failed_negotiation.hpp>
 #include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
 
 #include "gstdmabufcaps.hpp"
-#include "gstdmabuffailures.hpp"
 #include "gstdmabufwaits.hpp"
 
 namespace gstdrm {
@@ -30,8 +30,7 @@ namespace gstdrm {
 // element is called or a message is posted, but for a flush of a pool.
 class Transformer {
 public:
-  using SuggestFor = std::string (*)(const CapsRules &, const GstCaps *, const GstCaps *);
-  Transformer(GstBaseTransform *element, const CapsRules &rules, SuggestFor suggest);
+  Transformer(GstBaseTransform *element, const CapsRules &rules);
   Transformer(const Transformer &) = delete;
   Transformer &operator=(const Transformer &) = delete;
   virtual ~Transformer() = default;
@@ -79,6 +78,10 @@ protected:
   [[nodiscard]] virtual CopyRules copy_rules() const = 0;
   // Posts the error of a frame that cannot be taken.
   virtual GstFlowReturn fail(const Error &error) = 0;
+  // The nearest fix, in whole sentences, for caps that upstream sent (or offers) and downstream
+  // refuses. Any thread.
+  [[nodiscard]] virtual std::string suggest(const GstCaps *upstream,
+                                            const GstCaps *downstream) const = 0;
 
   // Writes down why the frame at hand is copied: a string literal.
   void set_copy_reason(const char *reason) noexcept { copy_reason_ = reason; }
@@ -89,10 +92,16 @@ protected:
                           const char *advice);
   Stats &stats() noexcept { return stats_; }
   StreamWaits &waits() noexcept { return waits_; }
-  Failures &failures() noexcept { return failures_; }
+  FailedNegotiation &negotiation() noexcept { return negotiation_; }
+  // The rules that the properties of the element have chosen. Any thread.
+  [[nodiscard]] CapsRules rules() const noexcept;
+  // Posts what is wrong with `caps` of upstream's, unless the negotiation has a message.
+  void post_bad_caps(const GError *error, const GstCaps *caps);
 
 private:
-  [[nodiscard]] CapsRules rules() const noexcept;
+  [[nodiscard]] Mismatch mismatch(const GstCaps *upstream) const;
+  // Posts an error that names both sides and what helps, unless the negotiation has a message.
+  void explain(const GstCaps *upstream);
   GstPtr<GstCaps> answer_caps(GstPadDirection direction, GstCaps *filter);
   GstPtr<GstCaps> answer_for(GstPadDirection direction, GstCaps *peer, GstCaps *filter);
   [[nodiscard]] CapsParts work_out(const CapsRules &rules, GstPadDirection direction,
@@ -118,7 +127,7 @@ private:
   };
   OrderedMutex answers_lock_{kLeafLockRank, "Transformer::answers_lock_"};
   std::array<Answers, 2> answers_; // of the source pad, of the sink pad; under answers_lock_
-  Failures failures_;
+  FailedNegotiation negotiation_;
   StreamWaits waits_;
   const char *copy_reason_ = ""; // streaming thread
 };

@@ -16,19 +16,22 @@
  *
  * Since: 0.1
  */
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/drm.h>
+#include <gst/drm/element/caps_features.hpp>
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/element/producer.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
+#include <gst/drm/gstdrmcaps-words.hpp>
 
 #include "gstdmabufallocation.hpp"
-#include "gstdmabuffailures.hpp"
 #include "gstdmabufframe.hpp"
 #include "gstdmabuftransform.hpp"
 
@@ -60,6 +63,8 @@ protected:
   GstFlowReturn process(GstPtr<GstBuffer> &frame) override;
   [[nodiscard]] CopyRules copy_rules() const override;
   GstFlowReturn fail(const Error &error) override;
+  [[nodiscard]] std::string suggest(const GstCaps *upstream,
+                                    const GstCaps *downstream) const override;
 
 private:
   const char *reason_to_copy(GstPtr<GstBuffer> &frame);
@@ -73,7 +78,7 @@ private:
 };
 
 Uploader::Uploader(GstBaseTransform *element)
-    : Transformer(element, kUploadRules, suggest_for_upload), allocation_(element, failures())
+    : Transformer(element, kUploadRules), allocation_(element, negotiation())
 {
 }
 
@@ -84,7 +89,7 @@ bool Uploader::set_caps(GstCaps *incaps, GstCaps *outcaps)
   allocation_.forget_copies();
   g_autoptr(GError) error = nullptr;
   if (!gst_drm_video_info_from_caps_full(&info_, incaps, &error)) {
-    failures().post(error, incaps);
+    post_bad_caps(error, incaps);
     return false;
   }
   gst_base_transform_set_passthrough(element(), is_dmabuf_caps(incaps));
@@ -107,6 +112,78 @@ bool Uploader::propose_allocation(GstQuery *decide_query, GstQuery *query)
   if (!base_transform_class()->propose_allocation(element(), decide_query, query))
     return false;
   return gst_base_transform_is_passthrough(element()) || allocation_.propose(query);
+}
+
+// --- what helps where nothing is in common -------------------------------------------------------
+
+guint depth_of(const std::string &format)
+{
+  const GstVideoFormat number = gst_video_format_from_string(format.c_str());
+  return number == GST_VIDEO_FORMAT_UNKNOWN
+             ? 0
+             : GST_VIDEO_FORMAT_INFO_DEPTH(gst_video_format_get_info(number), 0);
+}
+
+// Where upstream has more than 8 bits, formats that keep them come first.
+void put_deep_first(const GstCaps *upstream, std::vector<std::string> &formats)
+{
+  const std::vector<std::string> sent = strings_of(upstream, "format");
+  if (!sent.empty() &&
+      std::none_of(sent.begin(), sent.end(), [](const auto &f) { return depth_of(f) <= 8; }))
+    std::stable_partition(formats.begin(), formats.end(),
+                          [](const auto &format) { return depth_of(format) > 8; });
+}
+
+std::string fix_for_field(const std::string &field)
+{
+  if (field.starts_with("width") || field.starts_with("height") ||
+      field.starts_with("pixel-aspect-ratio"))
+    return "Put videoscale before it, or choose another size.";
+  return "Put videoconvert before it.";
+}
+
+std::string Uploader::suggest(const GstCaps *upstream, const GstCaps *downstream) const
+{
+  const CapsRules rules = this->rules();
+  const GstPtr<GstCaps> can_send = gstdrm::transform_caps(rules, GST_PAD_SINK, upstream);
+  const GstPtr<GstCaps> can_take = gstdrm::transform_caps(rules, GST_PAD_SRC, downstream);
+  const std::vector<std::string> sent = strings_of(can_send.get(), "drm-format");
+  const std::vector<std::string> taken = strings_of(downstream, "drm-format");
+  std::vector<std::string> plain = strings_of(can_take.get(), "format");
+  std::erase(plain, "DMA_DRM");
+  put_deep_first(upstream, plain);
+  std::string tiled;
+  for (const std::string &format : sent)
+    if (std::any_of(taken.begin(), taken.end(),
+                    [&](const auto &t) { return t.starts_with(format + ":"); }))
+      tiled = format;
+
+  if (gst_caps_is_empty(downstream))
+    return "Its source pad has no peer that takes video: link it to a sink or a converter.";
+  if (plain.empty() && !rules.implicit_is_linear && has_implicit(downstream))
+    return "Downstream takes DMA buffers, and does not say in which layout: have it say which "
+           "modifier it means (format=DMA_DRM), or set implicit-modifier=linear where it takes "
+           "linear frames.";
+  if (plain.empty())
+    return "A CPU can write linear layouts only, and downstream takes none: upload with the device "
+           "that "
+           "reads the frames (glupload for OpenGL), or choose a downstream element that takes "
+           "linear.";
+  const std::string alternative = join(plain, ", ", 120);
+  if (gst_caps_is_empty(can_send.get()))
+    return "Upstream's format has no linear DRM fourcc of the same bytes: put videoconvert before "
+           "it, "
+           "for one of " +
+           alternative + ".";
+  if (!tiled.empty())
+    return "Downstream takes " + tiled +
+           " in tiled layouts only, which a CPU cannot write: put videoconvert "
+           "before it, for one of " +
+           alternative + ", or upload with the device that reads the frames.";
+  const std::string field = differing_field(upstream, downstream);
+  if (!field.empty())
+    return fix_for_field(field);
+  return "Put videoconvert before it, for one of " + alternative + ".";
 }
 
 // --- frames --------------------------------------------------------------------------------------
