@@ -54,14 +54,11 @@ public:
 
 protected:
   GstFlowReturn process(GstPtr<GstBuffer> &frame) override;
-  [[nodiscard]] CopyRules copy_rules() const override;
-  GstFlowReturn fail(const Error &error) override;
   [[nodiscard]] std::string suggest(const GstCaps *upstream,
                                     const GstCaps *downstream) const override;
 
 private:
   GstFlowReturn fail(const Error &error, const char *advice);
-  GstFlowReturn refuse_copy(const char *reason);
   GstFlowReturn check_input(GstPtr<GstBuffer> &frame);
   GstFlowReturn prove_mappable(GstBuffer *frame);
   const char *reason_to_copy(GstPtr<GstBuffer> &frame) const;
@@ -189,14 +186,7 @@ std::string Downloader::suggest(const GstCaps *upstream, const GstCaps *downstre
 
 GstFlowReturn Downloader::fail(const Error &error, const char *advice)
 {
-  post_frame_failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED}, "cannot read a frame of",
-                     error, advice);
-  return GST_FLOW_ERROR;
-}
-
-GstFlowReturn Downloader::fail(const Error &error)
-{
-  return fail(error, "");
+  return fail_frame("cannot read a frame of", error, advice);
 }
 
 // The frame is what the caps say, and its device is done with it.
@@ -264,29 +254,13 @@ GstFlowReturn Downloader::acquire(GstPtr<GstBuffer> &buffer)
   return waits().acquire(copy_pool_.get(), buffer);
 }
 
-Transformer::CopyRules Downloader::copy_rules() const
-{
-  return {info_.vinfo, takes_crop_meta_};
-}
-
-GstFlowReturn Downloader::refuse_copy(const char *reason)
-{
-  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS},
-                  std::string(GST_OBJECT_NAME(element())) +
-                      " may not copy (zero-copy=require), but frames of " + upstream_name() +
-                      " would have to be",
-                  Error{ErrorCode::Unsupported, reason, 0});
-  failure.advise("Put an element that reads GstVideoMeta after it (videoconvert), or set "
-                 "zero-copy=prefer.");
-  failure.add_property("zero-copy", "require").add("sender", upstream_name());
-  post_failure(GST_ELEMENT(element()), failure.add("caps", plain_caps_.get()));
-  return GST_FLOW_ERROR;
-}
-
 GstFlowReturn Downloader::copy(GstPtr<GstBuffer> &frame, const char *reason)
 {
   if (zero_copy() == ZeroCopy::Require)
-    return refuse_copy(reason);
+    return refuse_copy(reason,
+                       "Put an element that reads GstVideoMeta after it (videoconvert), or set "
+                       "zero-copy=prefer.",
+                       plain_caps_.get());
   GstPtr<GstBuffer> output;
   if (const GstFlowReturn ret = acquire(output); ret != GST_FLOW_OK)
     return ret;
@@ -294,10 +268,12 @@ GstFlowReturn Downloader::copy(GstPtr<GstBuffer> &frame, const char *reason)
     return fail(Error{checked.error().code, "Downstream's pool: " + checked.error().message,
                       checked.error().sys_errno},
                 "Put an element that brings buffers of its own after it (videoconvert).");
-  set_copy_reason(reason);
-  const GstFlowReturn ret = transform(frame.get(), output.get());
+  if (const auto copied =
+          copy_into(output.get(), frame.get(), info_.vinfo, takes_crop_meta_, reason);
+      !copied)
+    return fail(copied.error(), "");
   frame = std::move(output);
-  return ret;
+  return GST_FLOW_OK;
 }
 
 // Why a checked frame cannot be passed on as it is; nullptr where it can, changed to what

@@ -77,16 +77,16 @@ std::string Transformer::upstream_name() const
   return peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
 }
 
-void Transformer::post_frame_failure(BusError on_bus, const char *what, const Error &error,
-                                     const char *advice)
+GstFlowReturn Transformer::fail_frame(const char *what, const Error &error, const char *advice)
 {
   const std::string sender = upstream_name();
   const auto caps =
       GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(element_)));
-  Failure failure(on_bus, std::string(GST_OBJECT_NAME(element_)) + " " + what + " " + sender,
-                  error);
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED},
+                  std::string(GST_OBJECT_NAME(element_)) + " " + what + " " + sender, error);
   post_failure(GST_ELEMENT(element_),
                failure.advise(advice).add("sender", sender).add("caps", caps.get()));
+  return GST_FLOW_ERROR;
 }
 
 // --- failures ------------------------------------------------------------------------------------
@@ -337,18 +337,30 @@ GstFlowReturn Transformer::generate_output(GstBuffer **outbuf)
   return GST_FLOW_OK;
 }
 
-GstFlowReturn Transformer::transform(GstBuffer *from, GstBuffer *to)
+Result<void> Transformer::copy_into(GstBuffer *to, GstBuffer *from, const GstVideoInfo &info,
+                                    bool keeps_crop, const char *reason)
 {
-  const CopyRules rules = copy_rules();
-  const Result<std::uint64_t> copied = copy_frame(to, from, rules.info);
+  const Result<std::uint64_t> copied = copy_frame(to, from, info);
   if (!copied)
-    return fail(copied.error());
+    return copied.error();
   GST_BASE_TRANSFORM_GET_CLASS(element_)->copy_metadata(element_, from, to);
-  if (!rules.keeps_crop_meta || is_padded_frame(from, rules.info))
+  if (!keeps_crop || is_padded_frame(from, info))
     while (GstVideoCropMeta *meta = gst_buffer_get_video_crop_meta(to))
       gst_buffer_remove_meta(to, &meta->meta);
-  stats_.count_copy(GST_ELEMENT(element_), copied.value(), copy_reason_);
-  return GST_FLOW_OK;
+  stats_.count_copy(GST_ELEMENT(element_), copied.value(), reason);
+  return {};
+}
+
+GstFlowReturn Transformer::refuse_copy(const char *reason, const char *advice, const GstCaps *caps)
+{
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS},
+                  std::string(GST_OBJECT_NAME(element_)) +
+                      " may not copy (zero-copy=require), but frames of " + upstream_name() +
+                      " would have to be",
+                  Error{ErrorCode::Unsupported, reason, 0});
+  failure.advise(advice).add_property("zero-copy", "require").add("sender", upstream_name());
+  post_failure(GST_ELEMENT(element_), failure.add("caps", caps));
+  return GST_FLOW_ERROR;
 }
 
 } // namespace gstdrm
@@ -373,6 +385,14 @@ static gboolean gst_dmabuf_transform_transform_meta(GstBaseTransform *, GstBuffe
                                                     GstBuffer *) noexcept
 {
   return TRUE;
+}
+
+// Without this function GstBaseTransform would take the element for one that works in place, and
+// ask downstream nothing about buffers. generate_output() does all.
+static GstFlowReturn gst_dmabuf_transform_transform(GstBaseTransform *, GstBuffer *,
+                                                    GstBuffer *) noexcept
+{
+  return GST_FLOW_OK;
 }
 
 static void gst_dmabuf_transform_set_property(GObject *object, guint id, const GValue *value,
@@ -437,9 +457,7 @@ static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
   trans_class->propose_allocation = logging<transformer_of, &Transformer::propose_allocation>;
   trans_class->submit_input_buffer = posting<transformer_of, &Transformer::submit_input_buffer>;
   trans_class->generate_output = posting<transformer_of, &Transformer::generate_output>;
-  // Without transform() GstBaseTransform would take the element for one that works in place, and
-  // ask downstream nothing about buffers.
-  trans_class->transform = posting<transformer_of, &Transformer::transform>;
+  trans_class->transform = gst_dmabuf_transform_transform;
   trans_class->transform_meta = gst_dmabuf_transform_transform_meta;
   trans_class->sink_event = posting<transformer_of, &Transformer::sink_event>;
   trans_class->src_event = posting<transformer_of, &Transformer::src_event>;

@@ -62,34 +62,27 @@ public:
   GstFlowReturn submit_input_buffer(bool discont, GstBuffer *buffer);
   // The frame that submit_input_buffer() queued, as it is or copied.
   GstFlowReturn generate_output(GstBuffer **outbuf);
-  // Copies a checked frame into a buffer with planes of its own, with timestamps, flags and every
-  // meta that does not describe memory. Counted, and announced the first time. A GstVideoCropMeta
-  // of a padded frame was acted on, and is left out.
-  GstFlowReturn transform(GstBuffer *from, GstBuffer *to);
 
 protected:
   // Takes a frame and gives the one that leaves the element.
   virtual GstFlowReturn process(GstPtr<GstBuffer> &frame) = 0;
-  // What transform() does with a frame.
-  struct CopyRules {
-    const GstVideoInfo &info;
-    bool keeps_crop_meta; // downstream crops a frame that is not padded
-  };
-  [[nodiscard]] virtual CopyRules copy_rules() const = 0;
-  // Posts the error of a frame that cannot be taken.
-  virtual GstFlowReturn fail(const Error &error) = 0;
   // The nearest fix, in whole sentences, for caps that upstream sent (or offers) and downstream
   // refuses. Any thread.
   [[nodiscard]] virtual std::string suggest(const GstCaps *upstream,
                                             const GstCaps *downstream) const = 0;
 
-  // Writes down why the frame at hand is copied: a string literal.
-  void set_copy_reason(const char *reason) noexcept { copy_reason_ = reason; }
+  // Copies a checked frame into a buffer with planes of its own, with timestamps, flags and every
+  // meta that does not describe memory. Counted, and announced the first time with `reason`, a
+  // string literal. A GstVideoCropMeta of a padded frame was acted on, and is left out; that of
+  // another frame is kept where downstream crops.
+  Result<void> copy_into(GstBuffer *to, GstBuffer *from, const GstVideoInfo &info, bool keeps_crop,
+                         const char *reason);
+  // Posts that zero-copy=require forbids the copy.
+  GstFlowReturn refuse_copy(const char *reason, const char *advice, const GstCaps *caps);
   [[nodiscard]] GstBaseTransform *element() const noexcept { return element_; }
   [[nodiscard]] std::string upstream_name() const;
   // Posts that the element `what` ("cannot take a frame of") upstream, with its caps.
-  void post_frame_failure(BusError on_bus, const char *what, const Error &error,
-                          const char *advice);
+  GstFlowReturn fail_frame(const char *what, const Error &error, const char *advice);
   Stats &stats() noexcept { return stats_; }
   StreamWaits &waits() noexcept { return waits_; }
   FailedNegotiation &negotiation() noexcept { return negotiation_; }
@@ -129,7 +122,6 @@ private:
   std::array<Answers, 2> answers_; // of the source pad, of the sink pad; under answers_lock_
   FailedNegotiation negotiation_;
   StreamWaits waits_;
-  const char *copy_reason_ = ""; // streaming thread
 };
 
 } // namespace gstdrm

@@ -61,8 +61,6 @@ public:
 
 protected:
   GstFlowReturn process(GstPtr<GstBuffer> &frame) override;
-  [[nodiscard]] CopyRules copy_rules() const override;
-  GstFlowReturn fail(const Error &error) override;
   [[nodiscard]] std::string suggest(const GstCaps *upstream,
                                     const GstCaps *downstream) const override;
 
@@ -71,7 +69,7 @@ private:
   [[nodiscard]] bool has_tight_rows(GstBuffer *buffer, const FrameLayout &layout) const;
   GstFlowReturn pass_through(GstPtr<GstBuffer> &frame);
   GstFlowReturn copy(GstPtr<GstBuffer> &frame, const char *reason);
-  GstFlowReturn refuse_copy(const char *reason);
+  GstFlowReturn fail(const Error &error);
 
   UploadAllocation allocation_;
   GstDrmVideoInfo info_{}; // streaming thread: of the input, of plain video its linear layout
@@ -234,36 +232,18 @@ const char *Uploader::reason_to_copy(GstPtr<GstBuffer> &frame)
   return nullptr;
 }
 
-GstFlowReturn Uploader::refuse_copy(const char *reason)
-{
-  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS},
-                  std::string(GST_OBJECT_NAME(element())) +
-                      " may not copy (zero-copy=require), but frames of " + upstream_name() +
-                      " would have to be",
-                  Error{ErrorCode::Unsupported, reason, 0});
-  failure.advise("Use an upstream element that writes into the pool it is offered (a decoder with "
-                 "direct rendering), or zero-copy=prefer.");
-  failure.add_property("zero-copy", "require").add("sender", upstream_name());
-  post_failure(GST_ELEMENT(element()), failure);
-  return GST_FLOW_ERROR;
-}
-
 GstFlowReturn Uploader::fail(const Error &error)
 {
-  post_frame_failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED}, "cannot take a frame of",
-                     error, "");
-  return GST_FLOW_ERROR;
-}
-
-Transformer::CopyRules Uploader::copy_rules() const
-{
-  return {info_.vinfo, allocation_.takes_crop_meta()};
+  return fail_frame("cannot take a frame of", error, "");
 }
 
 GstFlowReturn Uploader::copy(GstPtr<GstBuffer> &frame, const char *reason)
 {
   if (zero_copy() == ZeroCopy::Require)
-    return refuse_copy(reason);
+    return refuse_copy(reason,
+                       "Use an upstream element that writes into the pool it is offered (a decoder "
+                       "with direct rendering), or zero-copy=prefer.",
+                       nullptr);
   if (const auto checked = check_mappable_layout(frame.get(), info_.vinfo); !checked)
     return fail(checked.error());
   const auto waited =
@@ -275,10 +255,12 @@ GstFlowReturn Uploader::copy(GstPtr<GstBuffer> &frame, const char *reason)
   GstPtr<GstBuffer> output;
   if (const GstFlowReturn ret = allocation_.acquire(output); ret != GST_FLOW_OK)
     return ret;
-  set_copy_reason(reason);
-  const GstFlowReturn ret = transform(frame.get(), output.get());
+  if (const auto copied =
+          copy_into(output.get(), frame.get(), info_.vinfo, allocation_.takes_crop_meta(), reason);
+      !copied)
+    return fail(copied.error());
   frame = std::move(output);
-  return ret;
+  return GST_FLOW_OK;
 }
 
 // A frame that upstream says is a DMA buffer goes on as it is, and is one.
