@@ -69,7 +69,7 @@ AllocationSettings UploadAllocation::settings() const
 
 void UploadAllocation::forget_copies()
 {
-  pools_.drop_copy_pool();
+  copies_.drop();
   offer_ = Offer::NotAsked;
 }
 
@@ -82,13 +82,13 @@ void UploadAllocation::begin(const GstDrmVideoInfo &info, GstCaps *plain_caps, b
 
 void UploadAllocation::start()
 {
-  pools_.set_flushing(false);
-  pools_.reset_messages();
+  set_flushing(false);
+  messages_->reset();
 }
 
 void UploadAllocation::stop()
 {
-  pools_.drop_copy_pool();
+  copies_.drop();
   allocator_.reset();
   plain_caps_.reset();
   memfd_announced_ = false;
@@ -162,7 +162,7 @@ Needs UploadAllocation::own_needs() const
 
 bool UploadAllocation::decide(GstQuery *query)
 {
-  pools_.drop_copy_pool();
+  copies_.drop();
   takes_video_meta_ = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   takes_crop_meta_ = gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
   if (!agree_on_needs(
@@ -232,8 +232,12 @@ bool UploadAllocation::propose(GstQuery *query)
       return false;
     pool = std::move(made->pool);
     size = made->size;
-    pools_.watch_offered(pool);
-    pools_.tell_notice(allocator_.get());
+    messages_->watch(pool.get(), PoolMessages::Use::Upstream);
+    {
+      const std::lock_guard lock(offered_lock_);
+      offered_ = pool;
+    }
+    messages_->tell_notice(allocator_.get());
   }
   gst_query_add_allocation_pool(query, pool.get(), size, min, max);
   offer_ = need_pool ? Offer::Made : Offer::Declined;
@@ -248,6 +252,27 @@ bool UploadAllocation::propose(GstQuery *query)
   GST_DEBUG_OBJECT(element_, "offering %" GST_PTR_FORMAT " to %s", pool.get(),
                    peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_)).c_str());
   return true;
+}
+
+// GstBufferPool warns of a flush of a pool that upstream has deactivated.
+void UploadAllocation::set_flushing(bool flushing)
+{
+  copies_.set_flushing(flushing);
+  const std::lock_guard lock(offered_lock_);
+  if (std::exchange(flushing_, flushing) == flushing)
+    return;
+  if (!flushing)
+    end_failure(); // the application tries again
+  if (offered_ && gst_buffer_pool_is_active(offered_.get()))
+    gst_buffer_pool_set_flushing(offered_.get(), flushing);
+}
+
+void UploadAllocation::leave_upstream()
+{
+  const std::lock_guard lock(offered_lock_);
+  if (flushing_ && offered_ && gst_buffer_pool_is_active(offered_.get()))
+    gst_buffer_pool_set_flushing(offered_.get(), FALSE);
+  offered_.reset();
 }
 
 // --- frames --------------------------------------------------------------------------------------
@@ -275,16 +300,18 @@ PoolSetup UploadAllocation::pool_setup(GstCaps *caps) const
   return setup;
 }
 
-// An active pool for copies. An Error without an errno where the pool has logged the reason.
-Result<GstPtr<GstBufferPool>> UploadAllocation::make_copy_pool()
+// An Error without a message where the pool has logged the reason.
+Result<void> UploadAllocation::make_copy_pool()
 {
   auto made = configure_pool(allocator_.get(), pool_setup(plain_caps_.get()));
   if (!made)
     return made.error();
-  if (!pools_.adopt_copy_pool(made->pool))
+  messages_->watch(made->pool.get(), PoolMessages::Use::Copies);
+  if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
     return Error{ErrorCode::Allocation, {}, out_of_descriptors(kDescriptorsOfFrame)};
-  pools_.tell_notice(allocator_.get());
-  return std::move(made->pool);
+  copies_.keep(std::move(made->pool));
+  messages_->tell_notice(allocator_.get());
+  return {};
 }
 
 // The pool only logs its reason, so one more frame is allocated for an Error.
@@ -322,21 +349,15 @@ GstFlowReturn UploadAllocation::fail_without_pool(const Error &why)
 
 GstFlowReturn UploadAllocation::acquire(GstPtr<GstBuffer> &buffer)
 {
-  GstPtr<GstBufferPool> pool = pools_.copy_pool();
-  const bool is_new = !pool;
-  if (is_new) {
-    auto made = make_copy_pool();
-    if (!made)
+  const bool is_new = !copies_.get();
+  if (is_new)
+    if (const auto made = make_copy_pool(); !made)
       return fail_without_pool(made.error());
-    pool = std::move(made).value();
-  }
-  GstBuffer *acquired = nullptr;
-  const GstFlowReturn ret = gst_buffer_pool_acquire_buffer(pool.get(), &acquired, nullptr);
-  buffer.reset(acquired);
+  const GstFlowReturn ret = copies_.acquire(buffer);
   if (ret == GST_FLOW_OK && is_new &&
-      !check(unmet_need(needs_, info_, acquired, allocator_name()))) {
+      !check(unmet_need(needs_, info_, buffer.get(), allocator_name()))) {
     buffer.reset();
-    pools_.drop_copy_pool();
+    copies_.drop();
     return GST_FLOW_ERROR;
   }
   return ret;

@@ -2,8 +2,6 @@
 #include "gstdmabufpools.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
 #include <string>
 
 #include <sys/resource.h>
@@ -17,41 +15,7 @@
 
 namespace gstdrm {
 
-// Which messages were posted since the start, each once. Any thread that waits for a buffer posts
-// them, as long as the element is there.
-struct PoolMessages {
-  explicit PoolMessages(GstElement *element) { g_weak_ref_init(&element_, element); }
-  ~PoolMessages() { g_weak_ref_clear(&element_); }
-  PoolMessages(const PoolMessages &) = delete;
-  PoolMessages &operator=(const PoolMessages &) = delete;
-
-  GstPtr<GstElement> element()
-  {
-    return GstPtr<GstElement>::adopt(static_cast<GstElement *>(g_weak_ref_get(&element_)));
-  }
-
-  std::atomic<bool> told_exhausted{false};
-  std::atomic<bool> told_notice{false};
-  std::atomic<bool> failed{false};
-
-private:
-  GWeakRef element_{};
-};
-
 namespace {
-
-enum class Use { Copies, Upstream };
-
-// What a handler of a pool's signals knows.
-struct Watch {
-  std::shared_ptr<PoolMessages> messages;
-  Use use;
-};
-
-void delete_watch(gpointer watch, GClosure *) noexcept
-{
-  delete static_cast<Watch *>(watch);
-}
 
 struct PoolNumbers {
   guint64 frames = 0;
@@ -80,20 +44,33 @@ std::string mebibytes(guint64 bytes)
 
 // "queue0 (queue) or what follows it": who holds buffers of a pool. Upstream holds those that it
 // writes into as well.
-std::string holders(GstElement *element, Use use)
+std::string holders(GstElement *element, PoolMessages::Use use)
 {
   std::string text = holders_downstream(element);
-  if (use == Use::Upstream)
+  if (use == PoolMessages::Use::Upstream)
     text += ", and " + peer_name(GST_BASE_TRANSFORM_SINK_PAD(element)) +
             " where it keeps frames to decode others";
   return text;
 }
 
-void on_exhausted(GstBufferPool *pool, gpointer data)
+} // namespace
+
+// What a handler of a pool's signals knows.
+struct PoolMessages::Watch {
+  std::shared_ptr<PoolMessages> messages;
+  Use use;
+};
+
+GstPtr<GstElement> PoolMessages::element()
+{
+  return GstPtr<GstElement>::adopt(static_cast<GstElement *>(g_weak_ref_get(&element_)));
+}
+
+void PoolMessages::on_exhausted(GstBufferPool *pool, gpointer data)
 {
   const auto *watch = static_cast<const Watch *>(data);
   const GstPtr<GstElement> element = watch->messages->element();
-  if (!element || is_normal_wait(element.get()) || watch->messages->told_exhausted.exchange(true))
+  if (!element || is_normal_wait(element.get()) || watch->messages->told_exhausted_.exchange(true))
     return;
   const PoolNumbers numbers = numbers_of(pool);
   const std::string who = holders(element.get(), watch->use);
@@ -108,11 +85,11 @@ void on_exhausted(GstBufferPool *pool, gpointer data)
                       ("pool %s", GST_OBJECT_NAME(pool)));
 }
 
-void on_failed(GstBufferPool *pool, const GError *error, gpointer data)
+void PoolMessages::on_failed(GstBufferPool *pool, const GError *error, gpointer data)
 {
   const auto *watch = static_cast<const Watch *>(data);
   const GstPtr<GstElement> element = watch->messages->element();
-  if (!element || watch->messages->failed.exchange(true))
+  if (!element || watch->messages->failed_.exchange(true))
     return;
   const PoolNumbers numbers = numbers_of(pool);
   const std::string who = holders(element.get(), watch->use);
@@ -128,22 +105,18 @@ void on_failed(GstBufferPool *pool, const GError *error, gpointer data)
   post_failure(element.get(), failure);
 }
 
-void watch(GstBufferPool *pool, const std::shared_ptr<PoolMessages> &messages, Use use)
+void PoolMessages::watch(GstBufferPool *pool, Use use)
 {
+  constexpr GClosureNotify free_watch = [](gpointer watch, GClosure *) noexcept {
+    delete static_cast<Watch *>(watch);
+  };
   g_signal_connect_data(pool, "exhausted", G_CALLBACK(logging<on_exhausted>),
-                        new Watch{messages, use}, delete_watch, static_cast<GConnectFlags>(0));
+                        new Watch{shared_from_this(), use}, free_watch,
+                        static_cast<GConnectFlags>(0));
   g_signal_connect_data(pool, "allocation-failed", G_CALLBACK(logging<on_failed>),
-                        new Watch{messages, use}, delete_watch, static_cast<GConnectFlags>(0));
+                        new Watch{shared_from_this(), use}, free_watch,
+                        static_cast<GConnectFlags>(0));
 }
-
-// GstBufferPool warns of a flush of an inactive pool.
-void flush(GstBufferPool *pool, bool flushing)
-{
-  if (pool && gst_buffer_pool_is_active(pool))
-    gst_buffer_pool_set_flushing(pool, flushing);
-}
-
-} // namespace
 
 guint automatic_bound(gsize frame_bytes, guint min)
 {
@@ -159,75 +132,18 @@ guint automatic_bound(gsize frame_bytes, guint min)
   return static_cast<guint>(std::max<guint64>(bound, min + kFewest));
 }
 
-UploadPools::UploadPools(GstElement *owner) : messages_(std::make_shared<PoolMessages>(owner)) {}
-
-void UploadPools::watch_offered(const GstPtr<GstBufferPool> &pool)
+void PoolMessages::reset() noexcept
 {
-  watch(pool.get(), messages_, Use::Upstream);
-  const std::lock_guard lock(lock_);
-  offered_ = pool;
+  told_exhausted_ = false;
+  told_notice_ = false;
+  failed_ = false;
 }
 
-bool UploadPools::adopt_copy_pool(const GstPtr<GstBufferPool> &pool)
-{
-  watch(pool.get(), messages_, Use::Copies);
-  if (!gst_buffer_pool_set_active(pool.get(), TRUE))
-    return false;
-  const std::lock_guard lock(lock_);
-  copy_ = pool;
-  if (flushing_) // since this thread was sent on its way
-    flush(copy_.get(), true);
-  return true;
-}
-
-GstPtr<GstBufferPool> UploadPools::copy_pool()
-{
-  const std::lock_guard lock(lock_);
-  return copy_;
-}
-
-void UploadPools::drop_copy_pool()
-{
-  drop_pool(lock_, copy_);
-}
-
-void UploadPools::leave_offered()
-{
-  const std::lock_guard lock(lock_);
-  if (flushing_)
-    flush(offered_.get(), false);
-  offered_.reset();
-}
-
-void UploadPools::set_flushing(bool flushing)
-{
-  const std::lock_guard lock(lock_);
-  if (flushing_ == flushing)
-    return;
-  flushing_ = flushing;
-  if (!flushing)
-    end_failure(); // the application tries again
-  flush(copy_.get(), flushing);
-  flush(offered_.get(), flushing);
-}
-
-void UploadPools::reset_messages() noexcept
-{
-  messages_->told_exhausted = false;
-  messages_->told_notice = false;
-  messages_->failed = false;
-}
-
-void UploadPools::end_failure() noexcept
-{
-  messages_->failed = false;
-}
-
-void UploadPools::tell_notice(GstDrmAllocator *allocator)
+void PoolMessages::tell_notice(GstDrmAllocator *allocator)
 {
   g_autofree gchar *notice = gst_drm_allocator_get_notice(allocator);
-  const GstPtr<GstElement> element = messages_->element();
-  if (!notice || !element || messages_->told_notice.exchange(true))
+  const GstPtr<GstElement> element = this->element();
+  if (!notice || !element || told_notice_.exchange(true))
     return;
   const std::string text = std::string(GST_OBJECT_NAME(element.get())) + ": " + notice + ".";
   GST_ELEMENT_INFO(element.get(), RESOURCE, SETTINGS, ("%s", text.c_str()), ("%s", text.c_str()));

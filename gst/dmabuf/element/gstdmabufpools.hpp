@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The pools of dmabufupload while they are in use: how many buffers they may make, which messages
-// are posted when that is too few or memory ends, and how a wait for a buffer ends.
+// How many buffers the pools of dmabufupload may make, and which messages are posted when that is
+// too few or memory ends.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
-#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/gstdrm-private.hpp>
 
@@ -16,44 +16,36 @@ namespace gstdrm {
 // all its reference frames waits for itself. `min` is what downstream keeps, and one.
 guint automatic_bound(gsize frame_bytes, guint min);
 
-struct PoolMessages;
-
-// One pool for the element's own copies and the last one that upstream was offered. Any thread.
-class UploadPools {
+// The messages of an element's pools, each once after reset(). Any thread that waits for a buffer
+// posts them, as long as the element is there: pools may outlive it.
+class PoolMessages : public std::enable_shared_from_this<PoolMessages> {
 public:
-  explicit UploadPools(GstElement *owner);
+  enum class Use { Copies, Upstream };
 
-  // The pool is upstream's own from now on; the element posts what goes wrong in it.
-  void watch_offered(const GstPtr<GstBufferPool> &pool);
-  // Activates the pool for copies; false where it cannot be.
-  bool adopt_copy_pool(const GstPtr<GstBufferPool> &pool);
-  [[nodiscard]] GstPtr<GstBufferPool> copy_pool();
-  void drop_copy_pool();
-  // The element stops watching upstream's pool, which stays usable.
-  void leave_offered();
+  explicit PoolMessages(GstElement *element) { g_weak_ref_init(&element_, element); }
+  ~PoolMessages() { g_weak_ref_clear(&element_); }
+  PoolMessages(const PoolMessages &) = delete;
+  PoolMessages &operator=(const PoolMessages &) = delete;
 
-  // For FLUSH_START and on the way to NULL: ends every wait for a buffer, upstream's as well, and
-  // refuses new ones until set_flushing(false).
-  //
-  // Unlike StreamWaits::acquire(), which wakes one thread from one wait: this element made both
-  // pools, and any thread of upstream may wait in the offered pool at any time, unseen by this
-  // element. So the pools stay flushing for as long as the flush lasts.
-  void set_flushing(bool flushing);
-
+  // Posts what goes wrong in this pool from now on.
+  void watch(GstBufferPool *pool, Use use);
   // A start: every message may be posted again.
-  void reset_messages() noexcept;
+  void reset() noexcept;
   // A frame has left: memory that ends after it is another failure.
-  void end_failure() noexcept;
-  // The allocator's notice as an info message, once.
+  void end_failure() noexcept { failed_ = false; }
+  // The allocator's notice as an info message.
   void tell_notice(GstDrmAllocator *allocator);
 
 private:
-  const std::shared_ptr<PoolMessages> messages_; // pools may outlive the element
-  // Guards all below. GstBufferPool's own locks are taken under it.
-  OrderedMutex lock_{10, "UploadPools::lock_"};
-  GstPtr<GstBufferPool> copy_;
-  GstPtr<GstBufferPool> offered_;
-  bool flushing_ = false;
+  struct Watch;
+  GstPtr<GstElement> element();
+  static void on_exhausted(GstBufferPool *pool, gpointer data);
+  static void on_failed(GstBufferPool *pool, const GError *error, gpointer data);
+
+  GWeakRef element_{};
+  std::atomic<bool> told_exhausted_{false};
+  std::atomic<bool> told_notice_{false};
+  std::atomic<bool> failed_{false};
 };
 
 } // namespace gstdrm

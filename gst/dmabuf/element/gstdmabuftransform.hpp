@@ -25,7 +25,7 @@ namespace gstdrm {
 // each of GstBaseTransform's. All state is private to this class and to those that it is made of.
 //
 // Locks, in the order in which a thread takes them: first the lock of StreamWaits or that of
-// UploadPools, never both, and GstBufferPool's own under either; then, as leaves, the lock of
+// UploadAllocation, never both, and GstBufferPool's own under either; then, as leaves, the lock of
 // the answers, and those of Interrupt and of the upload's settings. No lock is held while another
 // element is called or a message is posted, but for a flush of a pool.
 class Transformer {
