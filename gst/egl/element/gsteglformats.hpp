@@ -9,7 +9,7 @@
 #include <gst/video/video.h>
 
 #include "engine/egl_formats.hpp"
-#include "engine/yuv_to_rgb.hpp"
+#include "engine/yuv.hpp"
 
 namespace gstdrm {
 

@@ -17,44 +17,11 @@
 namespace gstdrm::egl {
 namespace {
 
-// What a component of a plane's samples is.
-enum class Component : std::uint8_t { None, Y, Cb, Cr };
-
-struct YuvPlane {
-  Component first = Component::None;
-  Component second = Component::None;
+constexpr std::array<std::uint32_t, 14> kYuvFourccs{
+    DRM_FORMAT_NV12,   DRM_FORMAT_NV21,   DRM_FORMAT_NV16,   DRM_FORMAT_NV61,   DRM_FORMAT_NV24,
+    DRM_FORMAT_NV42,   DRM_FORMAT_P010,   DRM_FORMAT_P012,   DRM_FORMAT_P016,   DRM_FORMAT_YUV420,
+    DRM_FORMAT_YVU420, DRM_FORMAT_YUV422, DRM_FORMAT_YUV444, DRM_FORMAT_YVU444,
 };
-
-struct YuvFormat {
-  std::uint32_t fourcc = 0;
-  SampleDepth depth;
-  std::array<YuvPlane, 3> planes;
-};
-
-constexpr YuvPlane kY{Component::Y, Component::None};
-constexpr YuvPlane kCb{Component::Cb, Component::None};
-constexpr YuvPlane kCr{Component::Cr, Component::None};
-constexpr YuvPlane kCbCr{Component::Cb, Component::Cr};
-constexpr YuvPlane kCrCb{Component::Cr, Component::Cb};
-constexpr SampleDepth k8{8, 8};
-
-// The order of the planes and of the bytes in them (drm_fourcc.h).
-constexpr std::array<YuvFormat, 14> kYuvFormats{{
-    {DRM_FORMAT_NV12, k8, {kY, kCbCr}},
-    {DRM_FORMAT_NV21, k8, {kY, kCrCb}},
-    {DRM_FORMAT_NV16, k8, {kY, kCbCr}},
-    {DRM_FORMAT_NV61, k8, {kY, kCrCb}},
-    {DRM_FORMAT_NV24, k8, {kY, kCbCr}},
-    {DRM_FORMAT_NV42, k8, {kY, kCrCb}},
-    {DRM_FORMAT_P010, {10, 16}, {kY, kCbCr}},
-    {DRM_FORMAT_P012, {12, 16}, {kY, kCbCr}},
-    {DRM_FORMAT_P016, {16, 16}, {kY, kCbCr}},
-    {DRM_FORMAT_YUV420, k8, {kY, kCb, kCr}},
-    {DRM_FORMAT_YVU420, k8, {kY, kCr, kCb}},
-    {DRM_FORMAT_YUV422, k8, {kY, kCb, kCr}},
-    {DRM_FORMAT_YUV444, k8, {kY, kCb, kCr}},
-    {DRM_FORMAT_YVU444, k8, {kY, kCr, kCb}},
-}};
 
 // Colours whose components GL renders as they are.
 constexpr std::array<std::uint32_t, 13> kRgbFourccs{
@@ -64,11 +31,11 @@ constexpr std::array<std::uint32_t, 13> kRgbFourccs{
     DRM_FORMAT_ABGR2101010,
 };
 
-const YuvFormat *yuv_format(std::uint32_t fourcc) noexcept
+// nullptr if it is not drawn as YUV.
+const YuvSamples *yuv_format(std::uint32_t fourcc) noexcept
 {
-  const auto *found = std::find_if(kYuvFormats.begin(), kYuvFormats.end(),
-                                   [=](const YuvFormat &known) { return known.fourcc == fourcc; });
-  return found == kYuvFormats.end() ? nullptr : found;
+  return std::ranges::find(kYuvFourccs, fourcc) == kYuvFourccs.end() ? nullptr
+                                                                     : yuv_samples(fourcc);
 }
 
 bool is_rgb(std::uint32_t fourcc) noexcept
@@ -179,28 +146,31 @@ void fill_rgb(PlaneUniforms &uniforms, const Picture &picture)
   }
 }
 
-void fill_component(PlaneUniforms &uniforms, std::size_t index, Component component,
-                    const YuvRows &rows, const Picture &picture)
+void fill_component(PlaneUniforms &uniforms, std::size_t index, const YuvRow &row,
+                    const Picture &picture)
 {
-  if (component == Component::None)
-    return;
-  const YuvRow &row = component == Component::Y    ? rows.y
-                      : component == Component::Cb ? rows.cb
-                                                   : rows.cr;
   for (std::size_t i = 0; i < 3; i++)
     if (picture.order[i] < 4)
       uniforms.rows[index][picture.order[i]] = row[i];
   uniforms.offset[index] = row[3];
 }
 
-void fill_yuv(PlaneUniforms &uniforms, const YuvFormat &format, std::size_t plane,
+void fill_yuv(PlaneUniforms &uniforms, const YuvSamples &samples, std::size_t plane,
               const YuvConversion &conversion, const Picture &picture)
 {
-  const YuvRows rows = yuv_rows(conversion.matrix, conversion.range, format.depth);
-  fill_component(uniforms, 0, format.planes[plane].first, rows, picture);
-  fill_component(uniforms, 1, format.planes[plane].second, rows, picture);
+  const SampleDepth depth{samples.bits, samples.bits > 8 ? 16U : 8U};
+  const YuvRows rows = yuv_rows(conversion.matrix, conversion.range, depth);
+  const FourccInfo &fourcc = *fourcc_info(samples.fourcc);
+  if (plane == 0) {
+    fill_component(uniforms, 0, rows.y, picture);
+  } else if (fourcc.n_planes == 3) {
+    fill_component(uniforms, 0, plane == samples.cb + 1U ? rows.cb : rows.cr, picture);
+  } else {
+    fill_component(uniforms, samples.cb, rows.cb, picture);
+    fill_component(uniforms, samples.cr, rows.cr, picture);
+  }
   uniforms.step = rows.step;
-  const PlaneInfo &info = fourcc_info(format.fourcc)->planes[plane];
+  const PlaneInfo &info = fourcc.planes[plane];
   uniforms.subsampling = {static_cast<float>(info.hsub), static_cast<float>(info.vsub)};
   uniforms.across = chroma_weights(conversion.horizontal, info.hsub);
   uniforms.down = chroma_weights(conversion.vertical, info.vsub);
@@ -230,9 +200,9 @@ FormatSet drawable_formats(const DisplayFormats &formats)
     if (is_rgb(format.fourcc))
       drawable.push_back(format);
   // A YUV pair need not be listed itself, as only its planes are imported.
-  for (const YuvFormat &yuv : kYuvFormats)
+  for (const std::uint32_t fourcc : kYuvFourccs)
     for (const Format plane : images.pairs())
-      if (const Format format{yuv.fourcc, plane.modifier};
+      if (const Format format{fourcc, plane.modifier};
           plane.fourcc == DRM_FORMAT_R8 || plane.fourcc == DRM_FORMAT_R16)
         if (has_drawable_planes(images, format))
           drawable.push_back(format);
@@ -278,24 +248,18 @@ Result<void> check_blocks(const Driver &driver, const FrameLayout &layout)
 Result<std::shared_ptr<DrawTarget>> DrawTarget::import(const std::shared_ptr<Device> &device,
                                                        const FrameLayout &layout)
 {
-  const YuvFormat *yuv = yuv_format(layout.format.fourcc);
+  const YuvSamples *yuv = yuv_format(layout.format.fourcc);
   if (!yuv && !is_rgb(layout.format.fourcc))
     return Error{ErrorCode::Unsupported,
                  describe_format(layout.format) + " is no format that GL draws into here"};
   std::shared_ptr<DrawTarget> target(new DrawTarget(device, layout));
   target->planes_.reserve(kMaxPlanes);
   const StateKeeper state(device->calls().gl);
-  if (!yuv) {
-    if (auto checked = device->check_frame(layout); !checked)
-      return checked.error();
-    if (auto added = target->add_plane(layout); !added)
-      return added.error();
-    return target;
-  }
-  auto planes = split_planes(layout);
+  using Planes = std::array<FrameLayout, kMaxPlanes>;
+  const Result<Planes> planes = yuv ? split_planes(layout) : Result<Planes>(Planes{{layout}});
   if (!planes)
     return planes.error();
-  for (std::size_t i = 0; i < layout.n_planes; i++) {
+  for (std::size_t i = 0; i < (yuv ? layout.n_planes : 1); i++) {
     if (auto checked = device->check_frame((*planes)[i]); !checked)
       return checked.error();
     if (auto added = target->add_plane((*planes)[i]); !added)
@@ -457,7 +421,7 @@ Result<const Program *> Painter::program_of(Target target, bool subsampled)
 
 Result<void> Painter::prepare(const Picture &picture, std::uint32_t fourcc)
 {
-  const YuvFormat *yuv = yuv_format(fourcc);
+  const YuvSamples *yuv = yuv_format(fourcc);
   if (!yuv && is_as_it_is(picture))
     return {};
   const FourccInfo &info = *fourcc_info(fourcc);
@@ -472,7 +436,7 @@ Result<void> Painter::draw(const Picture &picture, const DrawTarget &into,
                            const YuvConversion &conversion)
 {
   const GlCalls &gl = device_->calls().gl;
-  const YuvFormat *yuv = yuv_format(into.format_.fourcc);
+  const YuvSamples *yuv = yuv_format(into.format_.fourcc);
   const GLenum target = gl_target(picture.target);
   drain_errors(gl); // those of whoever used the context before
   if (!yuv && is_as_it_is(picture) &&

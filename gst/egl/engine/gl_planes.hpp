@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "egl_image.hpp"
-#include "yuv_to_rgb.hpp"
+#include "yuv.hpp"
 
 namespace gstdrm::egl {
 
