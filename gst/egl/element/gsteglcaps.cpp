@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <iterator>
 #include <span>
 #include <utility>
 
@@ -122,13 +121,6 @@ std::optional<CapsPart> within(const CapsPart &part, const CapsPart &limit)
                   part.formats};
 }
 
-FormatSet pairs_where(const FormatSet &pairs, const auto &is_wanted)
-{
-  std::vector<Format> found;
-  std::ranges::copy_if(pairs.pairs(), std::back_inserter(found), is_wanted);
-  return FormatSet::from_pairs(std::move(found));
-}
-
 // The names of the pairs' linear frames.
 std::vector<GstVideoFormat> names_of(const FormatSet &pairs)
 {
@@ -172,12 +164,9 @@ CapsParts src_parts()
 GstPtr<GstCaps> template_of(CapsParts &&parts)
 {
   parts.push_back(copy_part(own_textures()));
-  const std::size_t count = parts.size();
-  for (std::size_t i = 0; i < count; i++) {
-    parts.push_back(copy_part(parts[i]));
-    gst_caps_features_add(parts.back().features.get(), kOverlays);
-  }
-  return GstPtr<GstCaps>::adopt(put_together(std::move(parts)));
+  auto caps = GstPtr<GstCaps>::adopt(put_together(std::move(parts)));
+  append_with_overlays(caps.get());
+  return caps;
 }
 
 // --- textures of frames --------------------------------------------------------------------------
@@ -393,20 +382,17 @@ void append_frames(CapsParts &result, const CapsPart &texture, const UploadForma
     return;
   }
   const Sources sources = sources_of(texture, formats);
-  const auto unite = [](const FormatSet &a, const FormatSet &b) { return FormatSet::unite(a, b); };
-  FormatSet same_imports = sources.imported.same_colours;
-  FormatSet other_imports = sources.imported.other_colours;
-  FormatSet same_copies = sources.copied.same_colours;
-  FormatSet other_copies = sources.copied.other_colours;
+  auto [same_imports, other_imports] = sources.imported;
+  auto [same_copies, other_copies] = sources.copied;
   if (!has_colours(same)) { // then it is one list
-    same_imports = unite(same_imports, std::exchange(other_imports, {}));
-    same_copies = unite(same_copies, std::exchange(other_copies, {}));
+    same_imports = FormatSet::unite(same_imports, std::exchange(other_imports, {}));
+    same_copies = FormatSet::unite(same_copies, std::exchange(other_copies, {}));
   }
   append_dmabuf(result, same, same_imports);
   append_dmabuf(result, other, other_imports);
   if (formats.takes_plain()) {
-    append_plain(result, same, unite(same_imports, same_copies));
-    append_plain(result, other, unite(other_imports, other_copies));
+    append_plain(result, same, FormatSet::unite(same_imports, same_copies));
+    append_plain(result, other, FormatSet::unite(other_imports, other_copies));
   }
   append_dmabuf(result, same, FormatSet::subtract(same_copies, same_imports));
   append_dmabuf(result, other, FormatSet::subtract(other_copies, other_imports));

@@ -69,17 +69,6 @@ const Names &names()
   return found;
 }
 
-bool has_all_planes(const FormatSet &listed, Format pair)
-{
-  const FourccInfo *info = fourcc_info(pair.fourcc);
-  for (std::size_t i = 0; i < info->n_planes; i++) {
-    const std::optional<Format> plane = egl::plane_format(pair, i);
-    if (!plane || !listed.contains(*plane))
-      return false;
-  }
-  return info->n_planes > 0;
-}
-
 EGLint siting(bool cosited) noexcept
 {
   return cosited ? EGL_YUV_CHROMA_SITING_0_EXT : EGL_YUV_CHROMA_SITING_0_5_EXT;
@@ -111,45 +100,27 @@ EGLint sample_range(GstVideoColorRange range) noexcept
 // The pairs of one kind of colours.
 FormatSet of_colours(const FormatSet &formats, Colours colours)
 {
-  std::vector<Format> pairs;
-  for (const Format &pair : formats.pairs())
-    if (colours_of(pair.fourcc) == colours)
-      pairs.push_back(pair);
-  return FormatSet::from_pairs(std::move(pairs));
+  return pairs_where(formats, [=](Format pair) { return colours_of(pair.fourcc) == colours; });
 }
 
 // The pairs whose planes can be drawn. `exacter`: those of which the driver's own conversion is
 // less exact; else the other ones.
 FormatSet drawn_of(const UploadDevice &device, bool exacter)
 {
-  std::vector<Format> pairs;
   if (!device.has_rg_textures)
     return {};
-  for (const Format &pair : device.planes.pairs())
-    if (egl::can_draw_planes(pair, device.images.texture_2d) &&
-        egl::is_drawn_exacter(pair.fourcc) == exacter)
-      pairs.push_back(pair);
-  return FormatSet::from_pairs(std::move(pairs));
-}
-
-FormatSet without_shared_rows(const FormatSet &formats)
-{
-  std::vector<Format> pairs;
-  for (const Format &pair : formats.pairs())
-    if (!shares_chroma_rows(pair.fourcc))
-      pairs.push_back(pair);
-  return FormatSet::from_pairs(std::move(pairs));
+  return pairs_where(device.planes, [&](Format pair) {
+    return egl::can_draw_planes(pair, device.images.texture_2d) &&
+           egl::is_drawn_exacter(pair.fourcc) == exacter;
+  });
 }
 
 // The pairs whose GL memory has the frame's own format.
 FormatSet with_texture_names(const FormatSet &formats)
 {
-  const std::vector<GstVideoFormat> &known = texture_names();
-  std::vector<Format> pairs;
-  for (const Format &pair : formats.pairs())
-    if (std::find(known.begin(), known.end(), name_of(pair.fourcc)) != known.end())
-      pairs.push_back(pair);
-  return FormatSet::from_pairs(std::move(pairs));
+  return pairs_where(formats, [](Format pair) {
+    return std::ranges::find(texture_names(), name_of(pair.fourcc)) != texture_names().end();
+  });
 }
 
 FormatSet linear_pairs(const std::vector<GstVideoFormat> &formats)
@@ -219,7 +190,7 @@ FormatSet plane_pairs(const egl::DisplayFormats &listed)
       const Format pair{info.fourcc, modifier};
       const bool opaque = modifier != kModLinear && modifier != kModImplicit;
       if ((!opaque || listed.texture_2d.contains(pair) || listed.external_only.contains(pair)) &&
-          has_all_planes(listed.texture_2d, pair))
+          egl::has_all_planes(listed.texture_2d, pair))
         pairs.push_back(pair);
     }
   }
@@ -292,7 +263,10 @@ void UploadFormats::add(const TextureForm &form, bool keeps_colours, FormatSet p
     return;
   all_ = FormatSet::unite(all_, pairs);
   const bool mixes_fields = !keeps_colours && !is_copy;
-  FormatSet with_fields = mixes_fields ? without_shared_rows(pairs) : pairs;
+  FormatSet with_fields =
+      mixes_fields
+          ? pairs_where(pairs, [](Format pair) { return !shares_chroma_rows(pair.fourcc); })
+          : pairs;
   ways_.push_back({form, is_copy, keeps_colours, std::move(pairs), std::move(with_fields)});
 }
 

@@ -2,7 +2,10 @@
 // Formats of frames and of textures: names, kinds, planes. Plain functions, any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include <gst/drm/core/format_set.hpp>
@@ -22,6 +25,13 @@ std::uint32_t fourcc_of(GstVideoFormat name) noexcept;
 const std::vector<GstVideoFormat> &frame_names();
 // Those of them that GstGLMemory knows.
 const std::vector<GstVideoFormat> &texture_names();
+
+FormatSet pairs_where(const FormatSet &pairs, const auto &is_wanted)
+{
+  std::vector<Format> found;
+  std::ranges::copy_if(pairs.pairs(), std::back_inserter(found), is_wanted);
+  return FormatSet::from_pairs(std::move(found));
+}
 
 // What a texture of the fourcc shows when a shader reads it: R, G, B and A. Others than these and
 // YUV, such as R8 and GR88, show a part of a picture.

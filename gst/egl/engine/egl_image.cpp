@@ -16,6 +16,7 @@
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "egl_error.hpp"
+#include "gl_state.hpp"
 
 namespace gstdrm::egl {
 namespace {
@@ -43,12 +44,6 @@ public:
   {
     list_[size_++] = name;
     list_[size_++] = value;
-  }
-  // of ColorHints, where 0 is not given
-  void add_hint(EGLint name, EGLint value)
-  {
-    if (value != 0)
-      add(name, value);
   }
   [[nodiscard]] const EGLint *list()
   {
@@ -81,10 +76,15 @@ Attributes attributes_of(const FrameLayout &layout, std::uint64_t modifier, cons
   }
   if (!fourcc_is_yuv(layout.format.fourcc))
     return attributes;
-  attributes.add_hint(EGL_YUV_COLOR_SPACE_HINT_EXT, hints.space);
-  attributes.add_hint(EGL_SAMPLE_RANGE_HINT_EXT, hints.range);
-  attributes.add_hint(EGL_YUV_CHROMA_HORIZONTAL_SITING_HINT_EXT, hints.siting_horizontal);
-  attributes.add_hint(EGL_YUV_CHROMA_VERTICAL_SITING_HINT_EXT, hints.siting_vertical);
+  const std::array<std::pair<EGLint, EGLint>, 4> all{{
+      {EGL_YUV_COLOR_SPACE_HINT_EXT, hints.space},
+      {EGL_SAMPLE_RANGE_HINT_EXT, hints.range},
+      {EGL_YUV_CHROMA_HORIZONTAL_SITING_HINT_EXT, hints.siting_horizontal},
+      {EGL_YUV_CHROMA_VERTICAL_SITING_HINT_EXT, hints.siting_vertical},
+  }};
+  for (const auto &[name, hint] : all)
+    if (hint != 0) // else it is not given
+      attributes.add(name, hint);
   return attributes;
 }
 
@@ -104,16 +104,12 @@ int lacks_descriptor(int fd) noexcept
   return !one && (errno == EMFILE || errno == ENFILE) ? errno : 0;
 }
 
-// Drivers duplicate the descriptors that they import, and EGL has one error for all that they lack:
-// a refusal that is over soon has to be told from one that lasts.
-Error without_descriptor(const Device &device, const FrameLayout &layout, int why)
+// What a process lacks is over sooner or later: such a refusal says nothing of the frame.
+Error lacking(const Device &device, const FrameLayout &layout, const std::string &what, int why)
 {
-  Error error{ErrorCode::Allocation,
-              device.driver().describe() + ", cannot import " + describe_layout(layout) +
-                  ": no file descriptor is left (" + errno_text(why) +
-                  "). Let go of frames sooner downstream, or raise the limit of open files "
-                  "(ulimit -n)",
-              why};
+  Error error{
+      ErrorCode::Allocation,
+      device.driver().describe() + ", cannot import " + describe_layout(layout) + ": " + what, why};
   GSTDRM_DEBUG("%s", error.message.c_str());
   return error;
 }
@@ -159,12 +155,8 @@ Result<void> check_mappable(const Device &device, const FrameLayout &layout)
         planes[i].emplace(layout.planes[i].fd, layout.planes[i].object.size_bytes).lacks_memory();
   if (!lacks)
     return {};
-  Error error{ErrorCode::Allocation,
-              device.driver().describe() + ", cannot import " + describe_layout(layout) +
-                  ": the process may not map as much memory (" + errno_text(ENOMEM) + ")",
-              ENOMEM};
-  GSTDRM_DEBUG("%s", error.message.c_str());
-  return error;
+  return lacking(device, layout,
+                 "the process may not map as much memory (" + errno_text(ENOMEM) + ")", ENOMEM);
 }
 
 std::string egl_words(const Device &device, const char *call, EGLint error)
@@ -179,14 +171,6 @@ std::string gl_words(const Device &device, const char *call, GLenum error)
 {
   device.note_error(error);
   return std::string(call) + "() says " + gl_error_name(error);
-}
-
-// Errors that somebody else left behind must not count as ours. There is at most one of each kind;
-// a context that is lost may repeat its own for ever (GL_KHR_robustness).
-void drop_gl_errors(const GlCalls &gl)
-{
-  for (int i = 0; i < 8 && gl.get_error() != GL_NO_ERROR; ++i) {
-  }
 }
 
 GLenum binding_of(Target target) noexcept
@@ -217,7 +201,7 @@ std::string give_image(const Device &device, Target target, GLuint id, EGLImageK
 {
   const GlCalls &gl = device.calls().gl;
   const GLenum name = gl_target(target);
-  drop_gl_errors(gl);
+  drain_errors(gl); // those of whoever used the context before
   const BoundTexture bound(gl, target, id);
   gl.image_target_texture_2d(name, image);
   if (const GLenum error = gl.get_error(); error != GL_NO_ERROR)
@@ -319,6 +303,15 @@ std::optional<Format> plane_format(Format format, std::size_t index) noexcept
   return Format{is_wide ? DRM_FORMAT_R16 : DRM_FORMAT_R8, format.modifier};
 }
 
+bool has_all_planes(const FormatSet &listed, Format format) noexcept
+{
+  const FourccInfo *info = fourcc_info(format.fourcc);
+  for (std::size_t i = 0; info && i < info->n_planes; i++)
+    if (const auto plane = plane_format(format, i); !plane || !listed.contains(*plane))
+      return false;
+  return info && info->n_planes > 0;
+}
+
 std::optional<Format> packed_chroma_format(Format format) noexcept
 {
   return is_packed_422(format) ? std::optional(Format{DRM_FORMAT_ABGR8888, format.modifier})
@@ -382,9 +375,14 @@ Result<Texture> Texture::import(const Device &device, const FrameLayout &layout,
                                        nullptr, attributes_of(layout, modifier, hints).list());
   if (image == EGL_NO_IMAGE_KHR) {
     const EGLint error = egl.get_error();
-    const int lacking = error == EGL_BAD_ALLOC ? lacks_descriptor(layout.planes[0].fd) : 0;
-    return lacking != 0 ? without_descriptor(device, layout, lacking)
-                        : failed(device, layout, egl_words(device, "eglCreateImageKHR", error));
+    const int lack = error == EGL_BAD_ALLOC ? lacks_descriptor(layout.planes[0].fd) : 0;
+    // Drivers duplicate the descriptors that they import, and EGL has one error for all they lack.
+    return lack != 0 ? lacking(device, layout,
+                               "no file descriptor is left (" + errno_text(lack) +
+                                   "). Let go of frames sooner downstream, or raise the limit of "
+                                   "open files (ulimit -n)",
+                               lack)
+                     : failed(device, layout, egl_words(device, "eglCreateImageKHR", error));
   }
   Texture texture(device, image, target); // destroys the image on every way out
   texture.width_ = layout.width;

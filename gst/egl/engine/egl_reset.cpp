@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "egl_reset.hpp"
 
-#include <charconv>
-#include <string_view>
-
 #include "egl_device.hpp"
 #include "egl_error.hpp"
 
@@ -11,22 +8,6 @@ namespace gstdrm::egl {
 namespace {
 
 constexpr unsigned kGlContextLost = 0x0507; // GL_CONTEXT_LOST
-
-// Whether GL_VERSION says `major`.`minor` or newer; "OpenGL ES " stands before that of GL ES.
-bool has_version(const Driver &driver, unsigned major, unsigned minor)
-{
-  constexpr std::string_view kGles = "OpenGL ES ";
-  std::string_view text = driver.gl_version;
-  if (text.starts_with(kGles))
-    text.remove_prefix(kGles.size());
-  unsigned has_major = 0;
-  unsigned has_minor = 0;
-  const char *const end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, has_major);
-  if (first.ptr != end && *first.ptr == '.')
-    std::from_chars(first.ptr + 1, end, has_minor);
-  return has_major > major || (has_major == major && has_minor >= minor);
-}
 
 } // namespace
 
@@ -40,10 +21,10 @@ PFNGLGETGRAPHICSRESETSTATUSKHRPROC reset_status_function(const GlCalls &gl, cons
       return gl.get_reset_status_khr;
     if (extensions.contains("GL_EXT_robustness") && gl.get_reset_status_ext)
       return gl.get_reset_status_ext;
-    return has_version(driver, 3, 2) ? gl.get_reset_status : nullptr;
+    return driver.is_gl(3, 2) ? gl.get_reset_status : nullptr;
   }
   // desktop GL has the names of GL_KHR_robustness without a suffix
-  if ((has_khr || has_version(driver, 4, 5)) && gl.get_reset_status)
+  if ((has_khr || driver.is_gl(4, 5)) && gl.get_reset_status)
     return gl.get_reset_status;
   return extensions.contains("GL_ARB_robustness") ? gl.get_reset_status_arb : nullptr;
 }

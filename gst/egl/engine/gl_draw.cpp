@@ -43,19 +43,12 @@ bool is_rgb(std::uint32_t fourcc) noexcept
   return std::find(kRgbFourccs.begin(), kRgbFourccs.end(), fourcc) != kRgbFourccs.end();
 }
 
-// Every plane is listed as an image of its own. A modifier with auxiliary planes (compression)
-// describes the frame as a whole, and its planes alone mean nothing.
+// A modifier with auxiliary planes (compression) describes the frame as a whole, and its planes
+// alone mean nothing.
 bool has_drawable_planes(const FormatSet &images, Format format)
 {
-  const FourccInfo *info = fourcc_info(format.fourcc);
-  if (!info || memory_plane_count(format) != info->n_planes)
-    return false;
-  for (std::size_t i = 0; i < info->n_planes; i++) {
-    const auto plane = plane_format(format, i);
-    if (!plane || !images.contains(*plane))
-      return false;
-  }
-  return true;
+  return memory_plane_count(format) == fourcc_info(format.fourcc)->n_planes &&
+         has_all_planes(images, format);
 }
 
 std::string framebuffer_status(GLenum status)
