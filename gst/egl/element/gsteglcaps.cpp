@@ -100,12 +100,6 @@ bool allows(const CapsPart &part, const char *field, const char *text)
   return found;
 }
 
-// Whether the frames are said to have fields; a mode that is not said is progressive.
-bool has_fields(const CapsPart &part)
-{
-  return !allows(part, "interlace-mode", "progressive");
-}
-
 // The part within a limit of this element, which has the memory and sizes.
 std::optional<CapsPart> within(const CapsPart &part, const CapsPart &limit)
 {
@@ -238,7 +232,7 @@ void append_textures(CapsParts &result, const CapsPart &frame, FrameKind kind,
   }
   const FormatSet pairs = pairs_of(frame, kind, formats);
   for (const Way &way : formats.ways()) {
-    const FormatSet common = FormatSet::intersect(pairs, way.of(has_fields(frame)));
+    const FormatSet common = FormatSet::intersect(pairs, way.of(has_fields(frame.rest.get())));
     if (!common.empty())
       merge_part(result, texture_part(frame, way, common));
   }
@@ -309,7 +303,7 @@ Sources sources_of(const CapsPart &texture, const UploadFormats &formats)
   for (const Way &way : formats.ways()) {
     if (!allows(texture, "texture-target", target_name(way.form.target)))
       continue;
-    const FormatSet &all = way.of(has_fields(texture));
+    const FormatSet &all = way.of(has_fields(texture.rest.get()));
     FormatSet pairs;
     if (way.form.format == GST_VIDEO_FORMAT_UNKNOWN)
       pairs = named_by(texture, all);

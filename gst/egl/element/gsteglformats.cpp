@@ -169,6 +169,16 @@ Colours colours_of(std::uint32_t fourcc) noexcept
   return fourcc_is_yuv(fourcc) ? Colours::Yuv : Colours::Rgb;
 }
 
+bool has_fields(const GstStructure *structure)
+{
+  const GValue *mode = gst_structure_get_value(structure, "interlace-mode");
+  bool progressive = mode == nullptr;
+  if (mode)
+    for_each_string(mode,
+                    [&](const char *text) { progressive |= g_str_equal(text, "progressive"); });
+  return !progressive;
+}
+
 bool shares_chroma_rows(std::uint32_t fourcc) noexcept
 {
   const FourccInfo *info = fourcc_info(fourcc);

@@ -38,6 +38,9 @@ FormatSet pairs_where(const FormatSet &pairs, const auto &is_wanted)
 enum class Colours { Rgb, Yuv, Other };
 Colours colours_of(std::uint32_t fourcc) noexcept;
 
+// Whether the pictures are said to have fields; a mode that is not said is progressive.
+bool has_fields(const GstStructure *structure);
+
 // Whether neighbouring rows of pixels share chroma: 4:2:0. False for what is not known.
 bool shares_chroma_rows(std::uint32_t fourcc) noexcept;
 
