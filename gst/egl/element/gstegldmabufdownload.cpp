@@ -15,8 +15,6 @@
  *
  * Since: 0.1
  */
-#include "gstegldmabufdownload.hpp"
-
 #include <atomic>
 
 #include <gst/drm/element/producer.hpp>
@@ -50,7 +48,7 @@ struct GstEglDmaBufDownloadClass {
 
 G_DEFINE_TYPE(GstEglDmaBufDownload, gst_egl_dmabuf_download, GST_TYPE_GL_BASE_FILTER)
 GST_ELEMENT_REGISTER_DEFINE(egldmabufdownload, "egldmabufdownload", GST_RANK_NONE,
-                            GST_TYPE_EGL_DMABUF_DOWNLOAD)
+                            gst_egl_dmabuf_download_get_type())
 
 static EglDownloader &downloader_of(gpointer object) noexcept
 {
@@ -131,13 +129,6 @@ static GstDebugCategory *download_category() noexcept
   return egl_dmabuf_download_debug;
 }
 
-static void add_template(GstElementClass *klass, const char *name, GstPadDirection direction,
-                         const gstdrm::GstPtr<GstCaps> &caps)
-{
-  gst_element_class_add_pad_template(
-      klass, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
-}
-
 static void gst_egl_dmabuf_download_class_init(GstEglDmaBufDownloadClass *klass)
 {
   GST_DEBUG_CATEGORY_INIT(egl_dmabuf_download_debug, "egldmabufdownload", 0,
@@ -160,8 +151,8 @@ static void gst_egl_dmabuf_download_class_init(GstEglDmaBufDownloadClass *klass)
   gst_element_class_set_static_metadata(
       element_class, "EGL DMA buffer downloader", "Filter/Video/Hardware",
       "Draws OpenGL textures into DMA buffers", "gst-drm contributors");
-  add_template(element_class, "sink", GST_PAD_SINK, gstdrm::download_sink_template());
-  add_template(element_class, "src", GST_PAD_SRC, gstdrm::download_src_template());
+  gstdrm::add_template(element_class, "sink", GST_PAD_SINK, gstdrm::download_sink_template());
+  gstdrm::add_template(element_class, "src", GST_PAD_SRC, gstdrm::download_src_template());
   element_class->change_state = posting<gst_egl_dmabuf_download_change_state>;
   element_class->post_message = logging<gst_egl_dmabuf_download_post_message>;
 

@@ -16,9 +16,9 @@
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/transform_query.hpp>
 
-#include "gstegldmabufupload.hpp"
 #include "gsteglformats.hpp"
 
+GST_DEBUG_CATEGORY_EXTERN(gst_egl_dmabuf_upload_debug);
 #define GST_CAT_DEFAULT gst_egl_dmabuf_upload_debug
 
 namespace gstdrm {

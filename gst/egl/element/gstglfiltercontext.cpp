@@ -65,4 +65,11 @@ bool replace_gl_error(GstElement *element, GstMessage *message, OncePerFailure &
   return true;
 }
 
+void add_template(GstElementClass *klass, const char *name, GstPadDirection direction,
+                  const GstPtr<GstCaps> &caps)
+{
+  gst_element_class_add_pad_template(
+      klass, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
+}
+
 } // namespace gstdrm

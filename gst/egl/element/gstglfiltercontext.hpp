@@ -24,4 +24,8 @@ FoundContext find_gl_context(GstGLBaseFilter *element);
 // in this thread, and which is posted here otherwise, unless `told` is claimed. Takes no reference.
 bool replace_gl_error(GstElement *element, GstMessage *message, OncePerFailure &told);
 
+// An always pad template of these caps.
+void add_template(GstElementClass *klass, const char *name, GstPadDirection direction,
+                  const GstPtr<GstCaps> &caps);
+
 } // namespace gstdrm
