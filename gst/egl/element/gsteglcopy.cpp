@@ -36,7 +36,6 @@ void CopyToGl::begin(GstGLContext *context, const GstDrmVideoInfo &in, GstCaps *
 void CopyToGl::close()
 {
   pool_.close();
-  yuv_.reset();
   converter_.reset();
   context_.reset();
   copies_ = false;
@@ -58,10 +57,8 @@ Result<void> CopyToGl::open()
     out_.fps_n = in_.fps_n; // the converter asks for the same
     out_.fps_d = in_.fps_d;
     out_.interlace_mode = in_.interlace_mode;
-    yuv_ = YuvToRgba::create(in_, out_);
-    if (!yuv_)
-      converter_ = FrameConverter::create(in_, out_);
-    if (!yuv_ && !converter_) {
+    converter_ = FrameConverter::create(in_, out_);
+    if (!converter_) {
       advice_ = "Ask for another format downstream.";
       return Error{ErrorCode::Unsupported,
                    std::string("The CPU cannot convert ") + GST_VIDEO_INFO_NAME(&in_) + " to " +
@@ -75,7 +72,7 @@ Result<void> CopyToGl::open()
 
 Result<void> CopyToGl::fill(GstBuffer *made, GstBuffer *in)
 {
-  if (!converter_ && !yuv_) {
+  if (!converter_) {
     const Result<std::uint64_t> copied = copy_frame(made, in, out_);
     return copied ? Result<void>{} : copied.error();
   }
@@ -88,10 +85,7 @@ Result<void> CopyToGl::fill(GstBuffer *made, GstBuffer *in)
                  from ? "The CPU cannot map the GL memory of a copy for writing"
                       : "The CPU cannot map the frame for reading",
                  0};
-  if (yuv_)
-    yuv_->convert(from.get(), to.get());
-  else
-    converter_->convert(from.get(), to.get());
+  converter_->convert(from.get(), to.get());
   return {};
 }
 

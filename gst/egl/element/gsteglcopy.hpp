@@ -8,8 +8,8 @@
 #include <gst/drm/gstdrmvideoinfo.h>
 #include <gst/gl/gl.h>
 
+#include "gsteglconverter.hpp"
 #include "gstegltexturepool.hpp"
-#include "gsteglyuv.hpp"
 
 namespace gstdrm {
 
@@ -54,8 +54,7 @@ private:
   guint kept_downstream_ = 0;
   const char *advice_ = ""; // see advice()
   TexturePool pool_;
-  // where the format downstream is not that of the frame: RGBA of YUV, or of whatever else
-  std::unique_ptr<YuvToRgba> yuv_;
+  // none where the format downstream is that of the frame
   std::unique_ptr<FrameConverter> converter_;
 };
 
