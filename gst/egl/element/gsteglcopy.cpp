@@ -26,9 +26,7 @@ void CopyToGl::begin(GstGLContext *context, const GstDrmVideoInfo &in, GstCaps *
                      guint kept_downstream)
 {
   close();
-  context_ = GstPtr<GstGLContext>::share(context);
-  out_caps_ = GstPtr<GstCaps>::share(out_caps);
-  kept_downstream_ = kept_downstream;
+  pool_.begin(context, out_caps, SyncPoints::None, kept_downstream);
   copies_ = can_copy(in) && gst_drm_video_info_to_video_info(&in, &in_) &&
             gst_video_info_from_caps(&out_, out_caps);
 }
@@ -37,7 +35,6 @@ void CopyToGl::close()
 {
   pool_.close();
   converter_.reset();
-  context_.reset();
   copies_ = false;
 }
 
@@ -51,23 +48,19 @@ bool CopyToGl::can_copy(const GstDrmVideoInfo &in)
          GST_VIDEO_INFO_N_PLANES(&info) > 0;
 }
 
-Result<void> CopyToGl::open()
+Result<void> CopyToGl::make_converter()
 {
-  if (GST_VIDEO_INFO_FORMAT(&in_) != GST_VIDEO_INFO_FORMAT(&out_)) {
-    out_.fps_n = in_.fps_n; // the converter asks for the same
-    out_.fps_d = in_.fps_d;
-    out_.interlace_mode = in_.interlace_mode;
-    converter_ = FrameConverter::create(in_, out_);
-    if (!converter_) {
-      advice_ = "Ask for another format downstream.";
-      return Error{ErrorCode::Unsupported,
-                   std::string("The CPU cannot convert ") + GST_VIDEO_INFO_NAME(&in_) + " to " +
-                       GST_VIDEO_INFO_NAME(&out_),
-                   0};
-    }
-  }
-  return pool_.open(element_, context_.get(), out_caps_.get(), out_, SyncPoints::None,
-                    kept_downstream_);
+  out_.fps_n = in_.fps_n; // the converter asks for the same
+  out_.fps_d = in_.fps_d;
+  out_.interlace_mode = in_.interlace_mode;
+  converter_ = FrameConverter::create(in_, out_);
+  if (converter_)
+    return {};
+  advice_ = "Ask for another format downstream.";
+  return Error{ErrorCode::Unsupported,
+               std::string("The CPU cannot convert ") + GST_VIDEO_INFO_NAME(&in_) + " to " +
+                   GST_VIDEO_INFO_NAME(&out_),
+               0};
 }
 
 Result<void> CopyToGl::fill(GstBuffer *made, GstBuffer *in)
@@ -109,9 +102,9 @@ Result<GstPtr<GstBuffer>> CopyToGl::copy(GstBuffer *in)
   }
   if (Result<void> checked = check_mappable_frame(frame.get(), in_); !checked)
     return checked.error();
-  if (!pool_.is_open())
-    if (Result<void> opened = open(); !opened)
-      return opened.error();
+  if (!converter_ && GST_VIDEO_INFO_FORMAT(&in_) != GST_VIDEO_INFO_FORMAT(&out_))
+    if (Result<void> converter = make_converter(); !converter)
+      return converter.error();
   Result<GstPtr<GstBuffer>> made = pool_.acquire();
   if (!made || !*made)
     return made;

@@ -18,7 +18,7 @@ namespace gstdrm {
 // otherwise.
 class CopyToGl {
 public:
-  explicit CopyToGl(GstElement *element) : element_(element) {}
+  explicit CopyToGl(GstElement *element) : pool_(element) {}
   CopyToGl(const CopyToGl &) = delete;
   CopyToGl &operator=(const CopyToGl &) = delete;
   ~CopyToGl() { close(); }
@@ -42,16 +42,12 @@ public:
   void set_flushing(bool flushing) { pool_.set_flushing(flushing); }
 
 private:
-  Result<void> open();
+  Result<void> make_converter();
   Result<void> fill(GstBuffer *made, GstBuffer *in);
 
-  GstElement *const element_; // borrowed: it owns this
-  GstPtr<GstGLContext> context_;
-  GstPtr<GstCaps> out_caps_;
   bool copies_ = false; // see can_copy()
   GstVideoInfo in_{};
   GstVideoInfo out_{};
-  guint kept_downstream_ = 0;
   const char *advice_ = ""; // see advice()
   TexturePool pool_;
   // none where the format downstream is that of the frame

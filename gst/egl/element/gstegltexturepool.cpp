@@ -59,19 +59,30 @@ private:
 
 } // namespace
 
-Result<void> TexturePool::open(GstElement *element, GstGLContext *context, GstCaps *caps,
-                               const GstVideoInfo &info, SyncPoints sync_points,
-                               guint kept_downstream)
+void TexturePool::begin(GstGLContext *context, GstCaps *caps, SyncPoints sync_points,
+                        guint kept_downstream)
+{
+  close();
+  context_ = GstPtr<GstGLContext>::share(context);
+  caps_ = GstPtr<GstCaps>::share(caps);
+  sync_points_ = sync_points;
+  kept_downstream_ = kept_downstream;
+}
+
+Result<void> TexturePool::open()
 {
   if (Result<void> room = room_for_pool(); !room)
     return room;
-  auto pool = GstPtr<GstBufferPool>::adopt(gst_gl_buffer_pool_new(context));
+  GstVideoInfo info;
+  gst_video_info_from_caps(&info, caps_.get());
+  auto pool = GstPtr<GstBufferPool>::adopt(gst_gl_buffer_pool_new(context_.get()));
   GstStructure *config = gst_buffer_pool_get_config(pool.get());
-  gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), 0,
-                                    most_textures(GST_VIDEO_INFO_SIZE(&info), kept_downstream));
+  gst_buffer_pool_config_set_params(config, caps_.get(),
+                                    static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), 0,
+                                    most_textures(GST_VIDEO_INFO_SIZE(&info), kept_downstream_));
   gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_GL_TEXTURE_TARGET_2D);
-  if (sync_points == SyncPoints::OfEachBuffer)
+  if (sync_points_ == SyncPoints::OfEachBuffer)
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_GL_SYNC_META);
   if (!gst_buffer_pool_set_config(pool.get(), config) ||
       !gst_buffer_pool_set_active(pool.get(), TRUE))
@@ -80,7 +91,7 @@ Result<void> TexturePool::open(GstElement *element, GstGLContext *context, GstCa
                      ", " + std::to_string(GST_VIDEO_INFO_WIDTH(&info)) + "x" +
                      std::to_string(GST_VIDEO_INFO_HEIGHT(&info)),
                  0};
-  notices_ = std::make_shared<PoolNotices>(element);
+  notices_ = std::make_shared<PoolNotices>(element_);
   pool_.keep(std::move(pool));
   return {};
 }
@@ -89,6 +100,8 @@ void TexturePool::close()
 {
   pool_.drop();
   notices_.reset();
+  caps_.reset();
+  context_.reset();
 }
 
 GstFlowReturn TexturePool::wait(GstPtr<GstBuffer> &buffer)
@@ -99,6 +112,9 @@ GstFlowReturn TexturePool::wait(GstPtr<GstBuffer> &buffer)
 
 Result<GstPtr<GstBuffer>> TexturePool::acquire()
 {
+  if (!pool_.get())
+    if (Result<void> opened = open(); !opened)
+      return opened.error();
   GstPtr<GstBuffer> buffer;
   GstFlowReturn flow = pool_.acquire_now(buffer);
   if (flow == GST_FLOW_EOS)

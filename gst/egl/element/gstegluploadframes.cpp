@@ -69,6 +69,14 @@ Copied with_reason(Copied copied, const std::string &why_no_import)
                error.sys_errno};
 }
 
+// What GL does not draw is refused as an import is.
+Error as_import(Error error)
+{
+  if (error.code == ErrorCode::Device)
+    error.code = ErrorCode::Import;
+  return error;
+}
+
 Error not_dmabuf(bool is_plain, bool may_copy)
 {
   const char *why = "The caps say memory:DMABuf, but a buffer has other memory";
@@ -170,8 +178,8 @@ Result<void> UploadFrames::begin(std::shared_ptr<GlThread> thread, UploadStream 
   make_releases();
   cache_.emplace([this](const FrameLayout &layout) { return make_imported(layout); });
   copier_.begin(thread_->context(), stream_.in, stream_.out_caps.get(), stream_.kept_downstream);
-  drawn_.begin(thread_, stream_.in.drm_fourcc, stream_.colours, stream_.out_caps.get(),
-               stream_.kept_downstream);
+  drawn_pool_.begin(thread_->context(), stream_.out_caps.get(), SyncPoints::OfEachBuffer,
+                    stream_.kept_downstream);
   return {};
 }
 
@@ -193,7 +201,8 @@ void UploadFrames::end()
 {
   cache_.reset();
   copier_.close();
-  drawn_.close();
+  drawn_pool_.close();
+  painter_.reset();
   imports_refused_.reset();
   refusal_.reset();
   advice_ = "";
@@ -226,7 +235,7 @@ void UploadFrames::forget_unused_imports()
 void UploadFrames::set_flushing(bool flushing)
 {
   copier_.set_flushing(flushing);
-  drawn_.set_flushing(flushing);
+  drawn_pool_.set_flushing(flushing);
   if (!flushing) {
     interrupt_.clear();
     return;
@@ -510,10 +519,36 @@ Result<Waited> UploadFrames::show(GstBuffer *in, const Imported &imported, Hop &
   return Waited::No;
 }
 
+// On the GL thread: draws, and sets the buffer's sync point behind that. Error of code Import where
+// the driver does not draw it.
+Result<void> UploadFrames::draw_into(GstBuffer *out, const egl::ImportedFrame &planes)
+{
+  if (!painter_) {
+    auto made = egl::PlanesPainter::make(thread_->device(), stream_.in.drm_fourcc);
+    if (!made)
+      return as_import(made.error());
+    painter_ = destroy_on(thread_, std::shared_ptr<egl::PlanesPainter>(std::move(*made)));
+  }
+  for (const egl::Texture &texture : planes.textures)
+    texture.bind_again();
+  GstMemory *texture = gst_buffer_peek_memory(out, 0);
+  GstMapInfo map; // tells GstGLMemory that what it has read before is old
+  if (!gst_memory_map(texture, &map, static_cast<GstMapFlags>(GST_MAP_WRITE | GST_MAP_GL)))
+    return Error{ErrorCode::Allocation, "GStreamer maps no texture of its own for drawing", 0};
+  const Result<void> drawn =
+      painter_->draw(planes, stream_.colours, *reinterpret_cast<guint *>(map.data));
+  gst_memory_unmap(texture, &map);
+  if (!drawn)
+    return as_import(drawn.error());
+  // also a flush: behind it drivers know what reads the frame
+  gst_gl_sync_meta_set_sync_point(gst_buffer_get_gl_sync_meta(out), thread_->context());
+  return {};
+}
+
 // A texture of the pool goes downstream, and the frame goes back as soon as it is read.
 Result<GstPtr<GstBuffer>> UploadFrames::draw(GstBuffer *in, const Imported &imported, Hop &hop)
 {
-  Result<GstPtr<GstBuffer>> out = drawn_.acquire();
+  Result<GstPtr<GstBuffer>> out = drawn_pool_.acquire();
   if (!out || !*out)
     return out;
   do {
@@ -526,11 +561,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::draw(GstBuffer *in, const Imported &impo
     }
     const Result<void> done = thread_->run([&](egl::Device &device) -> Result<void> {
       hop.wait(device);
-      if (hop.fence_refused)
-        return {};
-      for (const egl::Texture &texture : imported.planes->textures)
-        texture.bind_again();
-      return drawn_.draw(*imported.planes, out->get());
+      return hop.fence_refused ? Result<void>() : draw_into(out->get(), *imported.planes);
     });
     if (!done)
       return done.error();
