@@ -202,24 +202,15 @@ CapsPart texture_part(const CapsPart &frame, const Way &way, const FormatSet &pa
 // Before there is a device: what the source pad's template says.
 void append_any_texture(CapsParts &result, const CapsPart &frame)
 {
-  for (CapsPart &part : src_parts()) {
-    StructurePtr rest(gst_structure_copy(frame.rest.get()));
-    gst_structure_remove_fields(rest.get(), "width", "height", "format", "colorimetry",
-                                "chroma-site", nullptr);
-    gst_structure_foreach(
-        part.rest.get(),
-        [](GQuark field, const GValue *value, gpointer into) noexcept -> gboolean {
-          const char *name = g_quark_to_string(field);
-          if (!g_str_equal(name, "width") && !g_str_equal(name, "height"))
-            gst_structure_id_set_value(static_cast<GstStructure *>(into), field, value);
-          return TRUE;
-        },
-        rest.get());
-    for (const char *field : {"width", "height"})
-      gst_structure_set_value(rest.get(), field, gst_structure_get_value(frame.rest.get(), field));
-    merge_part(result,
-               CapsPart{std::move(rest), features_like(frame, GST_CAPS_FEATURE_MEMORY_GL_MEMORY),
-                        std::nullopt});
+  for (const CapsPart &own : src_parts()) {
+    CapsPart part = copy_part(frame);
+    part.features = features_like(frame, GST_CAPS_FEATURE_MEMORY_GL_MEMORY);
+    part.formats.reset();
+    drop_colours(part);
+    for (const char *field : {"format", "texture-target"})
+      gst_structure_set_value(part.rest.get(), field,
+                              gst_structure_get_value(own.rest.get(), field));
+    merge_part(result, std::move(part));
   }
 }
 

@@ -229,11 +229,25 @@ egl::DisplayFormats with_implicit(const egl::DisplayFormats &listed)
 
 UploadFormats::UploadFormats(const UploadDevice &device)
     : is_known_(true), takes_plain_(device.takes_plain),
-      implicit_modifier_(device.implicit_modifier),
       max_size_(std::min(device.max_size, kMaxFrameSize))
 {
   using egl::Shape;
   using egl::Target;
+  const auto add = [&](const TextureForm &form, bool keeps_colours, FormatSet pairs,
+                       bool is_copy = false) {
+    // the device's own pairs have them, less what was refused
+    if (device.implicit_modifier != ImplicitModifier::Driver)
+      pairs = with_implicit(pairs, device.implicit_modifier);
+    if (pairs.empty())
+      return;
+    all_ = FormatSet::unite(all_, pairs);
+    const bool mixes_fields = !keeps_colours && !is_copy;
+    FormatSet with_fields =
+        mixes_fields
+            ? pairs_where(pairs, [](Format pair) { return !shares_chroma_rows(pair.fourcc); })
+            : pairs;
+    ways_.push_back({form, is_copy, keeps_colours, std::move(pairs), std::move(with_fields)});
+  };
   const FormatSet images = device.images.all();
   const FormatSet converted = of_colours(device.images.texture_2d, Colours::Yuv);
   const FormatSet drawn = drawn_of(device, true);
@@ -263,33 +277,6 @@ UploadFormats::UploadFormats(const UploadDevice &device)
       of_colours(linear, Colours::Rgb), true);
   add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, false,
       FormatSet::subtract(linear, of_colours(linear, Colours::Rgb)), true);
-}
-
-void UploadFormats::add(const TextureForm &form, bool keeps_colours, FormatSet pairs, bool is_copy)
-{
-  if (implicit_modifier_ != ImplicitModifier::Driver) // the device's own pairs have them, less what
-    pairs = with_implicit(pairs, implicit_modifier_); // was refused
-  if (pairs.empty())
-    return;
-  all_ = FormatSet::unite(all_, pairs);
-  const bool mixes_fields = !keeps_colours && !is_copy;
-  FormatSet with_fields =
-      mixes_fields
-          ? pairs_where(pairs, [](Format pair) { return !shares_chroma_rows(pair.fourcc); })
-          : pairs;
-  ways_.push_back({form, is_copy, keeps_colours, std::move(pairs), std::move(with_fields)});
-}
-
-bool operator==(const UploadFormats &a, const UploadFormats &b)
-{
-  const auto same = [](const UploadFormats::Way &one, const UploadFormats::Way &other) {
-    return one.form.shape == other.form.shape && one.form.target == other.form.target &&
-           one.form.format == other.form.format && one.is_copy == other.is_copy &&
-           one.pairs == other.pairs;
-  };
-  return a.is_known_ == b.is_known_ && a.takes_plain_ == b.takes_plain_ &&
-         a.max_size_ == b.max_size_ && a.ways_.size() == b.ways_.size() &&
-         std::equal(a.ways_.begin(), a.ways_.end(), b.ways_.begin(), same);
 }
 
 egl::ColorHints color_hints(const GstVideoColorimetry &colorimetry,
