@@ -124,7 +124,7 @@ using Loader = std::function<void *(const char *name)>;
   /* GL_OES_EGL_image */                                                                           \
   EXTENSION(image_target_texture_2d, PFNGLEGLIMAGETARGETTEXTURE2DOESPROC,                          \
             "glEGLImageTargetTexture2DOES")                                                        \
-  /* one function under the names of several versions and extensions (egl_reset.cpp) */            \
+  /* one function under the names of several versions and extensions (gl_version.cpp) */           \
   EXTENSION(get_reset_status, PFNGLGETGRAPHICSRESETSTATUSKHRPROC, "glGetGraphicsResetStatus")      \
   EXTENSION(get_reset_status_khr, PFNGLGETGRAPHICSRESETSTATUSKHRPROC,                              \
             "glGetGraphicsResetStatusKHR")                                                         \

@@ -10,7 +10,6 @@
 #include <gst/drm/core/log.hpp>
 
 #include "egl_error.hpp"
-#include "egl_reset.hpp"
 #include "gl_version.hpp"
 
 namespace gstdrm::egl {
@@ -126,6 +125,33 @@ Result<void> check_plane(const FrameLayout &layout, std::size_t i)
   return {};
 }
 
+// Whether the context, which is current, was made so that it is lost with a reset, and says so.
+// Others are told nothing by their drivers (GL_NO_RESET_NOTIFICATION), and there is nothing to ask.
+bool is_told_of_resets(const GlCalls &gl)
+{
+  GLint strategy = GL_NO_RESET_NOTIFICATION_KHR; // stays where the driver does not know the name
+  gl.get_integerv(GL_RESET_NOTIFICATION_STRATEGY_KHR, &strategy);
+  return strategy == GL_LOSE_CONTEXT_ON_RESET_KHR;
+}
+
+// What a reset status, or an error that tells of a loss, says, in a sentence.
+std::string describe_loss(unsigned number)
+{
+  switch (number) {
+  case GL_GUILTY_CONTEXT_RESET_KHR:
+    return "GL_GUILTY_CONTEXT_RESET (0x8253), the GPU was reset because of what this context drew";
+  case GL_INNOCENT_CONTEXT_RESET_KHR:
+    return "GL_INNOCENT_CONTEXT_RESET (0x8254), the GPU was reset because of another program or "
+           "context";
+  case GL_UNKNOWN_CONTEXT_RESET_KHR:
+    return "GL_UNKNOWN_CONTEXT_RESET (0x8255), the GPU was reset";
+  case EGL_CONTEXT_LOST:
+    return egl_error_name(EGL_CONTEXT_LOST) + ", the GPU was reset or the machine slept";
+  default:
+    return gl_error_name(number) + ", the GPU was reset";
+  }
+}
+
 } // namespace
 
 Result<std::shared_ptr<Device>> Device::open(const Calls &calls, EGLDisplay display)
@@ -235,7 +261,8 @@ void Device::look_for_reset() const
 void Device::note_error(unsigned error) const noexcept
 {
   unsigned none = 0;
-  if (is_loss(error))
+  constexpr unsigned kGlContextLost = 0x0507; // GL_CONTEXT_LOST
+  if (error == kGlContextLost || error == EGL_CONTEXT_LOST)
     loss_.compare_exchange_strong(none, error); // the first says most
 }
 

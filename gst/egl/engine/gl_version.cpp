@@ -89,6 +89,24 @@ unsigned count_clip_distances(const GlCalls &gl, const Driver &driver, const Nam
   return static_cast<unsigned>(std::max(count, 0));
 }
 
+// The extensions come first: a driver's core function may be missing from an older libGLESv2.
+PFNGLGETGRAPHICSRESETSTATUSKHRPROC reset_status_function(const GlCalls &gl, const Driver &driver,
+                                                         const Names &extensions)
+{
+  const bool has_khr = extensions.contains("GL_KHR_robustness");
+  if (driver.is_gles) {
+    if (has_khr && gl.get_reset_status_khr)
+      return gl.get_reset_status_khr;
+    if (extensions.contains("GL_EXT_robustness") && gl.get_reset_status_ext)
+      return gl.get_reset_status_ext;
+    return driver.is_gl(3, 2) ? gl.get_reset_status : nullptr;
+  }
+  // desktop GL has the names of GL_KHR_robustness without a suffix
+  if ((has_khr || driver.is_gl(4, 5)) && gl.get_reset_status)
+    return gl.get_reset_status;
+  return extensions.contains("GL_ARB_robustness") ? gl.get_reset_status_arb : nullptr;
+}
+
 void keep_what_is_there(GlCalls &gl, const Driver &driver, const Names &extensions)
 {
   if (!extensions.contains("GL_OES_EGL_image") && !extensions.contains("GL_OES_EGL_image_external"))
