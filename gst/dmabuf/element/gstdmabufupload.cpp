@@ -363,21 +363,19 @@ static GstStateChangeReturn gst_dmabuf_upload_change_state(GstElement *element,
 static void gst_dmabuf_upload_set_property(GObject *object, guint id, const GValue *value,
                                            GParamSpec *pspec)
 {
-  const auto change = [object](auto &&set) {
-    uploader_of(object).allocation().change_settings(set);
-  };
-  if (id == PROP_ALLOCATOR) {
-    const auto kind = static_cast<GstDrmAllocatorKind>(g_value_get_enum(value));
-    change([kind](AllocationSettings &settings) { settings.kind = kind; });
-  } else if (id == PROP_DEVICE) {
-    std::string device = g_value_get_string(value) ? g_value_get_string(value) : "";
-    change([&device](AllocationSettings &settings) { std::swap(settings.device, device); });
-  } else if (id == PROP_MAX_BUFFERS) {
-    const guint most = g_value_get_uint(value);
-    change([most](AllocationSettings &settings) { settings.max_buffers = most; });
-  } else {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
+  std::string device; // made, and freed, without the lock of the settings
+  if (id == PROP_DEVICE && g_value_get_string(value))
+    device = g_value_get_string(value);
+  uploader_of(object).allocation().change_settings([&](AllocationSettings &settings) {
+    if (id == PROP_ALLOCATOR)
+      settings.kind = static_cast<GstDrmAllocatorKind>(g_value_get_enum(value));
+    else if (id == PROP_DEVICE)
+      std::swap(settings.device, device);
+    else if (id == PROP_MAX_BUFFERS)
+      settings.max_buffers = g_value_get_uint(value);
+    else
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  });
 }
 
 static void gst_dmabuf_upload_get_property(GObject *object, guint id, GValue *value,

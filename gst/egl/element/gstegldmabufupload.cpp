@@ -80,15 +80,9 @@ static GstFlowReturn gst_egl_dmabuf_upload_transform(GstBaseTransform *, GstBuff
 static GstStateChangeReturn gst_egl_dmabuf_upload_change_state(GstElement *element,
                                                                GstStateChange transition)
 {
-  EglUploader &uploader = uploader_of(element);
-  uploader.leave(transition);
-  const auto change = [&] {
+  return uploader_of(element).change_state(transition, [&] {
     return GST_ELEMENT_CLASS(gst_egl_dmabuf_upload_parent_class)->change_state(element, transition);
-  };
-  const GstStateChangeReturn ret =
-      transition == GST_STATE_CHANGE_READY_TO_NULL ? uploader.without_readers(change) : change();
-  uploader.settle(transition);
-  return ret;
+  });
 }
 
 // The base class may take another GL context.

@@ -208,46 +208,18 @@ GstPtr<GstCaps> download_transform(GstPadDirection direction, const GstCaps *cap
 
 // --- colours -------------------------------------------------------------------------------------
 
-namespace {
-
-struct CapsFormat {
-  GstVideoFormat format = GST_VIDEO_FORMAT_UNKNOWN; // the linear one of the fourcc
-  gint width = 0;
-  gint height = 0;
-};
-
-CapsFormat format_of(const GstCaps *caps)
-{
-  CapsFormat found;
-  const GstStructure *structure = gst_caps_get_structure(caps, 0);
-  gst_structure_get_int(structure, "width", &found.width);
-  gst_structure_get_int(structure, "height", &found.height);
-  guint32 fourcc = 0;
-  const gchar *text = gst_structure_get_string(structure, "drm-format");
-  if (text && gst_drm_format_parse(text, &fourcc, nullptr, nullptr))
-    found.format = gst_drm_format_to_video_format(fourcc, kModLinear);
-  else if ((text = gst_structure_get_string(structure, "format")))
-    found.format = gst_video_format_from_string(text);
-  return found;
-}
-
-bool is_yuv(GstVideoFormat format)
-{
-  const GstVideoFormatInfo *info =
-      format == GST_VIDEO_FORMAT_UNKNOWN ? nullptr : gst_video_format_get_info(format);
-  return info && GST_VIDEO_FORMAT_INFO_IS_YUV(info);
-}
-
-} // namespace
-
 GstPtr<GstCaps> with_colours(const GstCaps *caps)
 {
   auto complete = GstPtr<GstCaps>::adopt(gst_caps_copy(caps));
-  const CapsFormat named = format_of(caps);
-  GstVideoInfo info;
-  if (!is_yuv(named.format) ||
-      !gst_video_info_set_format(&info, named.format, static_cast<guint>(named.width),
-                                 static_cast<guint>(named.height)))
+  GstDrmVideoInfo named;
+  if (!gst_drm_video_info_from_caps(&named, caps))
+    return complete;
+  const GstVideoFormat format = gst_drm_format_to_video_format(named.drm_fourcc, kModLinear);
+  GstVideoInfo info; // of linear frames of the fourcc
+  if (format == GST_VIDEO_FORMAT_UNKNOWN ||
+      !gst_video_info_set_format(&info, format, static_cast<guint>(named.vinfo.width),
+                                 static_cast<guint>(named.vinfo.height)) ||
+      !GST_VIDEO_INFO_IS_YUV(&info))
     return complete;
   GstStructure *structure = gst_caps_get_structure(complete.get(), 0);
   if (!gst_structure_has_field(structure, "colorimetry")) {

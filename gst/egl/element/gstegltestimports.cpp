@@ -16,17 +16,6 @@ namespace {
 // Results that are remembered; a stream may change its size with each frame.
 constexpr std::size_t kMostResults = 256;
 
-using Allocator = GstPtr<GstDrmAllocator>;
-
-Result<Allocator> open_allocator(GstDrmAllocatorKind kind, const char *device)
-{
-  GError *error = nullptr;
-  auto allocator = Allocator::adopt(gst_drm_allocator_new(kind, device, &error));
-  if (!allocator)
-    return take_error(error);
-  return allocator;
-}
-
 // Where the frames of test imports lie.
 struct Memory {
   GstDrmAllocatorKind kind;
@@ -111,10 +100,8 @@ Result<egl::ScratchFrame> driver_scratch(GstDrmAllocator *allocator, Format form
   return egl::ScratchFrame{*layout, kept};
 }
 
-} // namespace
-
-egl::Probe TestImports::import_in(const std::shared_ptr<GlThread> &thread, const Frame &frame,
-                                  GstDrmAllocator *allocator)
+egl::Probe import_in(const std::shared_ptr<GlThread> &thread, const TestImports::Frame &frame,
+                     GstDrmAllocator *allocator)
 {
   const bool from_driver = gst_drm_allocator_get_kind(allocator) == GST_DRM_ALLOCATOR_KIND_GBM;
   const egl::MakeScratch make = [&](Format pair, std::uint32_t w, std::uint32_t h,
@@ -135,7 +122,7 @@ egl::Probe TestImports::import_in(const std::shared_ptr<GlThread> &thread, const
   return probe;
 }
 
-egl::Probe TestImports::import(const std::shared_ptr<GlThread> &thread, const Frame &frame)
+egl::Probe test_import(const std::shared_ptr<GlThread> &thread, const TestImports::Frame &frame)
 {
   egl::Probe none; // the result if no memory proves anything
   if (frame.format.modifier == kModImplicit) {
@@ -146,14 +133,15 @@ egl::Probe TestImports::import(const std::shared_ptr<GlThread> &thread, const Fr
   for (const Memory &memory : memories_for(frame.format, thread->device()->driver())) {
     if (tried && memory.kind == GST_DRM_ALLOCATOR_KIND_MEMFD)
       break; // shared memory is for machines without any other
-    const Result<Allocator> allocator =
-        open_allocator(memory.kind, memory.device.empty() ? nullptr : memory.device.c_str());
+    g_autoptr(GError) error = nullptr;
+    const auto allocator = GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(
+        memory.kind, memory.device.empty() ? nullptr : memory.device.c_str(), &error));
     if (!allocator) {
       if (none.reason.empty())
-        none.reason = allocator.error().message;
+        none.reason = error->message;
       continue;
     }
-    const egl::Probe probe = import_in(thread, frame, allocator->get());
+    const egl::Probe probe = import_in(thread, frame, allocator.get());
     if (probe.outcome == egl::Probe::Outcome::Taken ||
         (probe.outcome == egl::Probe::Outcome::Refused && memory.proves))
       return probe;
@@ -163,6 +151,8 @@ egl::Probe TestImports::import(const std::shared_ptr<GlThread> &thread, const Fr
   return none;
 }
 
+} // namespace
+
 egl::Probe TestImports::run(const std::shared_ptr<GlThread> &thread, const Frame &frame)
 {
   if (thread_.lock() != thread || results_.size() >= kMostResults)
@@ -170,7 +160,7 @@ egl::Probe TestImports::run(const std::shared_ptr<GlThread> &thread, const Frame
   thread_ = thread;
   if (const auto known = results_.find(frame); known != results_.end())
     return known->second;
-  const egl::Probe result = import(thread, frame);
+  const egl::Probe result = test_import(thread, frame);
   // the next time there may be memory, or a descriptor
   if (result.outcome != egl::Probe::Outcome::NotTried)
     results_.emplace(frame, result);
