@@ -100,15 +100,12 @@ bool Downloader::set_caps(GstCaps *incaps, GstCaps *outcaps)
 {
   drop_pool();
   proved_mappable_ = false;
-  g_autoptr(GError) error = nullptr;
-  if (!gst_drm_video_info_from_caps_full(&info_, incaps, &error)) {
-    post_bad_caps(error, incaps);
+  if (!read_caps(incaps, info_))
     return false;
-  }
-  resolve_implicit(info_, implicit_modifier());
+  resolve_implicit(info_, implicit_modifier);
   dmabuf_input_ = is_dmabuf_caps(incaps);
   plain_caps_ = GstPtr<GstCaps>::share(outcaps);
-  GST_INFO_OBJECT(element(), "%" GST_PTR_FORMAT " from %" GST_PTR_FORMAT, outcaps, incaps);
+  GST_INFO_OBJECT(element_, "%" GST_PTR_FORMAT " from %" GST_PTR_FORMAT, outcaps, incaps);
   return true;
 }
 
@@ -134,7 +131,7 @@ bool Downloader::decide_allocation(GstQuery *query)
 // downstream keeps so many buffers.
 bool Downloader::propose_allocation(GstQuery *decide_query, GstQuery *query)
 {
-  if (!base_transform_class()->propose_allocation(element(), decide_query, query))
+  if (!base_transform_class()->propose_allocation(element_, decide_query, query))
     return false;
   for (const GType api : {GST_VIDEO_META_API_TYPE, GST_VIDEO_CROP_META_API_TYPE})
     if (!gst_query_find_allocation_meta(query, api, nullptr))
@@ -144,7 +141,7 @@ bool Downloader::propose_allocation(GstQuery *decide_query, GstQuery *query)
   Needs needs;
   needs.buffers_held = min_buffers_;
   needs.cpu_access = GST_DRM_ACCESS_READ;
-  add_needs(GST_ELEMENT(element()), query, needs);
+  add_needs(GST_ELEMENT(element_), query, needs);
   return true;
 }
 
@@ -201,7 +198,7 @@ GstFlowReturn Downloader::check_input(GstPtr<GstBuffer> &frame)
   if (const auto checked = check_mappable_layout(frame.get(), info_.vinfo); !checked)
     return fail(checked.error(), kBreaksCaps);
   const auto waited =
-      wait_for_device(GST_ELEMENT(element()), frame.get(), stats(), waits().interrupt());
+      wait_for_device(GST_ELEMENT(element_), frame.get(), stats_, waits_.interrupt());
   if (!waited)
     return fail(waited.error(), "The device may hang; see the kernel log.");
   return *waited == Waited::Interrupted ? GST_FLOW_FLUSHING : GST_FLOW_OK;
@@ -251,12 +248,12 @@ GstFlowReturn Downloader::acquire(GstPtr<GstBuffer> &buffer)
     }
     copy_pool_ = std::move(pool);
   }
-  return waits().acquire(copy_pool_.get(), buffer);
+  return waits_.acquire(copy_pool_.get(), buffer);
 }
 
 GstFlowReturn Downloader::copy(GstPtr<GstBuffer> &frame, const char *reason)
 {
-  if (zero_copy() == ZeroCopy::Require)
+  if (zero_copy == ZeroCopy::Require)
     return refuse_copy(reason,
                        "Put an element that reads GstVideoMeta after it (videoconvert), or set "
                        "zero-copy=prefer.",

@@ -69,7 +69,7 @@ Transformer::Transformer(GstBaseTransform *element, const CapsRules &rules)
 
 CapsRules Transformer::rules() const noexcept
 {
-  return implicit_modifier_ == ImplicitModifier::Linear ? with_implicit_linear(rules_) : rules_;
+  return implicit_modifier == ImplicitModifier::Linear ? with_implicit_linear(rules_) : rules_;
 }
 
 std::string Transformer::upstream_name() const
@@ -91,14 +91,18 @@ GstFlowReturn Transformer::fail_frame(const char *what, const Error &error, cons
 
 // --- failures ------------------------------------------------------------------------------------
 
-void Transformer::post_bad_caps(const GError *error, const GstCaps *caps)
+bool Transformer::read_caps(const GstCaps *caps, GstDrmVideoInfo &info)
 {
+  g_autoptr(GError) error = nullptr;
+  if (gst_drm_video_info_from_caps_full(&info, caps, &error))
+    return true;
   Failure failure({GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT},
                   std::string(GST_OBJECT_NAME(element_)) + " cannot use the caps of " +
                       upstream_name(),
                   Error{ErrorCode::Caps, error->message, 0});
   failure.add("sender", upstream_name()).add("caps", caps);
   negotiation_.post(GST_ELEMENT(element_), failure);
+  return false;
 }
 
 void Transformer::explain(const GstCaps *upstream)
@@ -239,18 +243,16 @@ void Transformer::explain_refused_caps(GstEvent *event)
   GstCaps *caps = nullptr;
   gst_event_parse_caps(event, &caps);
   const auto known = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(element_->sinkpad));
-  GstDrmVideoInfo ignored;
-  g_autoptr(GError) error = nullptr;
   // The template has implicit caps, which the property may forbid.
   if (!caps_meet(caps, known.get()) ||
       (has_implicit(caps) &&
        gst_caps_is_empty(gstdrm::transform_caps(rules(), GST_PAD_SINK, caps).get()))) {
     negotiation_.begin(caps);
     explain(caps);
-  } else if (gst_caps_is_fixed(caps) &&
-             !gst_drm_video_info_from_caps_full(&ignored, caps, &error)) {
+  } else if (GstDrmVideoInfo info;
+             gst_caps_is_fixed(caps) && !gst_drm_video_info_from_caps(&info, caps)) {
     negotiation_.begin(caps);
-    post_bad_caps(error, caps);
+    (void)read_caps(caps, info); // posts why not
   }
 }
 
@@ -399,9 +401,9 @@ static void gst_dmabuf_transform_set_property(GObject *object, guint id, const G
                                               GParamSpec *pspec) noexcept
 {
   if (id == PROP_ZERO_COPY)
-    transformer_of(object).set_zero_copy(gstdrm::zero_copy_from(value));
+    transformer_of(object).zero_copy = gstdrm::zero_copy_from(value);
   else if (id == PROP_IMPLICIT_MODIFIER)
-    transformer_of(object).set_implicit_modifier(gstdrm::implicit_modifier_from(value));
+    transformer_of(object).implicit_modifier = gstdrm::implicit_modifier_from(value);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
@@ -411,11 +413,11 @@ static void gst_dmabuf_transform_get_property(GObject *object, guint id, GValue 
 {
   const Transformer &transformer = transformer_of(object);
   if (id == PROP_ZERO_COPY)
-    gstdrm::set_zero_copy(value, transformer.zero_copy());
+    gstdrm::set_zero_copy(value, transformer.zero_copy);
   else if (id == PROP_DRM_STATS)
     g_value_take_boxed(value, transformer.stats_structure());
   else if (id == PROP_IMPLICIT_MODIFIER)
-    gstdrm::set_implicit_modifier(value, transformer.implicit_modifier());
+    gstdrm::set_implicit_modifier(value, transformer.implicit_modifier);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }

@@ -36,10 +36,8 @@ public:
   virtual ~Transformer() = default;
 
   // The properties that both elements have, any thread.
-  void set_zero_copy(ZeroCopy zero_copy) noexcept { zero_copy_ = zero_copy; }
-  [[nodiscard]] ZeroCopy zero_copy() const noexcept { return zero_copy_; }
-  void set_implicit_modifier(ImplicitModifier setting) noexcept { implicit_modifier_ = setting; }
-  [[nodiscard]] ImplicitModifier implicit_modifier() const noexcept { return implicit_modifier_; }
+  std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer};
+  std::atomic<ImplicitModifier> implicit_modifier{ImplicitModifier::Auto};
   [[nodiscard]] GstStructure *stats_structure() const { return stats_.to_structure(); }
 
   // Any thread.
@@ -79,17 +77,18 @@ protected:
                          const char *reason);
   // Posts that zero-copy=require forbids the copy.
   GstFlowReturn refuse_copy(const char *reason, const char *advice, const GstCaps *caps);
-  [[nodiscard]] GstBaseTransform *element() const noexcept { return element_; }
   [[nodiscard]] std::string upstream_name() const;
   // Posts that the element `what` ("cannot take a frame of") upstream, with its caps.
   GstFlowReturn fail_frame(const char *what, const Error &error, const char *advice);
-  Stats &stats() noexcept { return stats_; }
-  StreamWaits &waits() noexcept { return waits_; }
-  FailedNegotiation &negotiation() noexcept { return negotiation_; }
   // The rules that the properties of the element have chosen. Any thread.
   [[nodiscard]] CapsRules rules() const noexcept;
-  // Posts what is wrong with `caps` of upstream's, unless the negotiation has a message.
-  void post_bad_caps(const GError *error, const GstCaps *caps);
+  // Returns false if the caps cannot be read, which is posted unless the negotiation has a message.
+  [[nodiscard]] bool read_caps(const GstCaps *caps, GstDrmVideoInfo &info);
+
+  GstBaseTransform *const element_; // owns this
+  Stats stats_;
+  FailedNegotiation negotiation_;
+  StreamWaits waits_;
 
 private:
   [[nodiscard]] Mismatch mismatch(const GstCaps *upstream) const;
@@ -102,12 +101,8 @@ private:
   void forget_answers();
   bool upstream_may_choose_again();
 
-  GstBaseTransform *const element_;                     // owns this
   const CapsRules rules_;                               // without the properties
   const GstPadActivateModeFunction base_activate_mode_; // of GstBaseTransform
-  Stats stats_;
-  std::atomic<ZeroCopy> zero_copy_{ZeroCopy::Prefer};
-  std::atomic<ImplicitModifier> implicit_modifier_{ImplicitModifier::Auto};
   // One element asks and is asked the same many times while a pipeline starts, and a GPU's list has
   // hundreds of pairs. An answer depends on nothing but the templates, the rules, the peer's answer
   // and the filter, and the last three are the key: nothing that is remembered can be out of date.
@@ -120,8 +115,6 @@ private:
   };
   OrderedMutex answers_lock_{kLeafLockRank, "Transformer::answers_lock_"};
   std::array<Answers, 2> answers_; // of the source pad, of the sink pad; under answers_lock_
-  FailedNegotiation negotiation_;
-  StreamWaits waits_;
 };
 
 } // namespace gstdrm

@@ -76,7 +76,7 @@ private:
 };
 
 Uploader::Uploader(GstBaseTransform *element)
-    : Transformer(element, kUploadRules), allocation_(element, negotiation())
+    : Transformer(element, kUploadRules), allocation_(element, negotiation_)
 {
 }
 
@@ -85,18 +85,15 @@ Uploader::Uploader(GstBaseTransform *element)
 bool Uploader::set_caps(GstCaps *incaps, GstCaps *outcaps)
 {
   allocation_.forget_copies();
-  g_autoptr(GError) error = nullptr;
-  if (!gst_drm_video_info_from_caps_full(&info_, incaps, &error)) {
-    post_bad_caps(error, incaps);
+  if (!read_caps(incaps, info_))
     return false;
-  }
-  gst_base_transform_set_passthrough(element(), is_dmabuf_caps(incaps));
+  gst_base_transform_set_passthrough(element_, is_dmabuf_caps(incaps));
   if (is_dmabuf_caps(incaps)) {
-    GST_INFO_OBJECT(element(), "passing %" GST_PTR_FORMAT " through", incaps);
+    GST_INFO_OBJECT(element_, "passing %" GST_PTR_FORMAT " through", incaps);
     return true;
   }
   allocation_.begin(info_, incaps, !is_dmabuf_caps(outcaps));
-  GST_INFO_OBJECT(element(), "%" GST_PTR_FORMAT " from %" GST_PTR_FORMAT, outcaps, incaps);
+  GST_INFO_OBJECT(element_, "%" GST_PTR_FORMAT " from %" GST_PTR_FORMAT, outcaps, incaps);
   return true;
 }
 
@@ -107,9 +104,9 @@ bool Uploader::decide_allocation(GstQuery *query)
 
 bool Uploader::propose_allocation(GstQuery *decide_query, GstQuery *query)
 {
-  if (!base_transform_class()->propose_allocation(element(), decide_query, query))
+  if (!base_transform_class()->propose_allocation(element_, decide_query, query))
     return false;
-  return gst_base_transform_is_passthrough(element()) || allocation_.propose(query);
+  return gst_base_transform_is_passthrough(element_) || allocation_.propose(query);
 }
 
 // --- what helps where nothing is in common -------------------------------------------------------
@@ -214,7 +211,7 @@ const char *Uploader::reason_to_copy(GstPtr<GstBuffer> &frame)
   }
   const Result<FrameLayout> layout = importable_layout(frame.get(), info_);
   if (!layout) {
-    GST_DEBUG_OBJECT(element(), "%s", layout.error().message.c_str());
+    GST_DEBUG_OBJECT(element_, "%s", layout.error().message.c_str());
     return "upstream's dmabuf has a layout that devices cannot import";
   }
   if (has_tight_rows(frame.get(), *layout))
@@ -239,7 +236,7 @@ GstFlowReturn Uploader::fail(const Error &error)
 
 GstFlowReturn Uploader::copy(GstPtr<GstBuffer> &frame, const char *reason)
 {
-  if (zero_copy() == ZeroCopy::Require)
+  if (zero_copy == ZeroCopy::Require)
     return refuse_copy(reason,
                        "Use an upstream element that writes into the pool it is offered (a decoder "
                        "with direct rendering), or zero-copy=prefer.",
@@ -247,7 +244,7 @@ GstFlowReturn Uploader::copy(GstPtr<GstBuffer> &frame, const char *reason)
   if (const auto checked = check_mappable_layout(frame.get(), info_.vinfo); !checked)
     return fail(checked.error());
   const auto waited =
-      wait_for_device(GST_ELEMENT(element()), frame.get(), stats(), waits().interrupt());
+      wait_for_device(GST_ELEMENT(element_), frame.get(), stats_, waits_.interrupt());
   if (!waited)
     return fail(waited.error());
   if (*waited == Waited::Interrupted)
@@ -280,7 +277,7 @@ GstFlowReturn Uploader::pass_through(GstPtr<GstBuffer> &frame)
 
 GstFlowReturn Uploader::process(GstPtr<GstBuffer> &frame)
 {
-  if (gst_base_transform_is_passthrough(element()))
+  if (gst_base_transform_is_passthrough(element_))
     return pass_through(frame);
   const char *reason = reason_to_copy(frame);
   const GstFlowReturn flow = reason ? copy(frame, reason) : GST_FLOW_OK;
