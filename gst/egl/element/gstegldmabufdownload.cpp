@@ -87,10 +87,8 @@ static GstStateChangeReturn gst_egl_dmabuf_download_change_state(GstElement *ele
 // The messages of GstGLBaseFilter come here too.
 static gboolean gst_egl_dmabuf_download_post_message(GstElement *element, GstMessage *message)
 {
-  auto owned = gstdrm::GstPtr<GstMessage>::adopt(message);
-  return gstdrm::replace_gl_error(element, message, downloader_of(element).no_context()) ||
-         GST_ELEMENT_CLASS(gst_egl_dmabuf_download_parent_class)
-             ->post_message(element, owned.release());
+  return gstdrm::post_gl_message(element, message, downloader_of(element).no_context(),
+                                 gst_egl_dmabuf_download_parent_class);
 }
 
 static void gst_egl_dmabuf_download_set_property(GObject *object, guint id, const GValue *value,

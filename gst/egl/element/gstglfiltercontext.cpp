@@ -53,11 +53,13 @@ FoundContext find_gl_context(GstGLBaseFilter *element)
   return none;
 }
 
-bool replace_gl_error(GstElement *element, GstMessage *message, OncePerFailure &told)
+bool post_gl_message(GstElement *element, GstMessage *message, OncePerFailure &told,
+                     gpointer parent)
 {
+  auto owned = GstPtr<GstMessage>::adopt(message);
   const auto base = base_error_in(element, message);
   if (!base)
-    return false;
+    return GST_ELEMENT_CLASS(parent)->post_message(element, owned.release()) != FALSE;
   if (Lookup *lookup = Lookup::present; lookup && GST_ELEMENT_CAST(lookup->element) == element)
     lookup->error = *base;
   else if (told.claim())
