@@ -10,7 +10,10 @@
 #include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/frame_wait.hpp>
+#include <gst/drm/element/mappable_frame.hpp>
+#include <gst/drm/element/mapped_frame.hpp>
 #include <gst/drm/element/memory_token.hpp>
+#include <gst/drm/element/pixel_copy.hpp>
 #include <gst/drm/gstdrmsync.h>
 
 #include "engine/egl_fences.hpp"
@@ -85,6 +88,22 @@ Error not_dmabuf(bool is_plain, bool may_copy)
                      "be copied to"
                    : "A buffer is in system memory, and mode=import forbids a copy";
   return Error{ErrorCode::Layout, why, 0};
+}
+
+bool names_dma_drm(GstBuffer *frame)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta(frame);
+  return meta && meta->format == GST_DRM_VIDEO_FORMAT_DMA_DRM;
+}
+
+// Whether the CPU can copy such frames at all, whose info is `video`: an implicit modifier may
+// stand for tiles.
+bool is_linear_video(const GstDrmVideoInfo &in, GstVideoInfo &video)
+{
+  return in.drm_modifier == kModLinear && gst_drm_video_info_to_video_info(&in, &video) &&
+         GST_VIDEO_INFO_FORMAT(&video) != GST_VIDEO_FORMAT_UNKNOWN &&
+         GST_VIDEO_INFO_FORMAT(&video) != GST_DRM_VIDEO_FORMAT_DMA_DRM &&
+         GST_VIDEO_INFO_N_PLANES(&video) > 0;
 }
 
 // Metas of other memory, and of how it is held, are not those of a texture.
@@ -177,7 +196,9 @@ Result<void> UploadFrames::begin(std::shared_ptr<GlThread> thread, UploadStream 
   stream_ = std::move(stream);
   make_releases();
   cache_.emplace([this](const FrameLayout &layout) { return make_imported(layout); });
-  copier_.begin(thread_->context(), stream_.in, stream_.out_caps.get(), stream_.kept_downstream);
+  can_copy_ = is_linear_video(stream_.in, copied_);
+  copy_pool_.begin(thread_->context(), stream_.out_caps.get(), SyncPoints::None,
+                   stream_.kept_downstream);
   drawn_pool_.begin(thread_->context(), stream_.out_caps.get(), SyncPoints::OfEachBuffer,
                     stream_.kept_downstream);
   return {};
@@ -200,7 +221,9 @@ void UploadFrames::set_release_fences(bool taken)
 void UploadFrames::end()
 {
   cache_.reset();
-  copier_.close();
+  copy_pool_.close();
+  converter_.reset();
+  can_copy_ = false;
   drawn_pool_.close();
   painter_.reset();
   imports_refused_.reset();
@@ -234,7 +257,7 @@ void UploadFrames::forget_unused_imports()
 
 void UploadFrames::set_flushing(bool flushing)
 {
-  copier_.set_flushing(flushing);
+  copy_pool_.set_flushing(flushing);
   drawn_pool_.set_flushing(flushing);
   if (!flushing) {
     interrupt_.clear();
@@ -265,7 +288,7 @@ bool UploadFrames::may_copy_one() const
 {
   // copies are 2D textures: the caps have to change first
   const bool is_2d = !stream_.form || stream_.form->target != egl::Target::External;
-  return stream_.may_copy && is_2d && CopyToGl::can_copy(stream_.in);
+  return stream_.may_copy && is_2d && can_copy_;
 }
 
 // A decoder's frames are larger than the picture: 1088 lines for 1080. The texture is of the
@@ -365,16 +388,83 @@ Result<GstPtr<GstBuffer>> UploadFrames::copy(GstBuffer *in, const char *reason)
     return waited.error();
   if (*waited == Waited::Interrupted)
     return GstPtr<GstBuffer>();
-  Result<GstPtr<GstBuffer>> copied = copier_.copy(in);
-  if (!copied)
-    advice_ = copier_.advice();
+  Result<GstPtr<GstBuffer>> copied = copy_pixels(in);
   if (!copied || !*copied)
     return copied;
   copy_metadata(copied->get(), in);
   if (is_padded_frame(in, stream_.in.vinfo)) // the copy has the picture alone
     drop_crop(*copied);
-  stats_.count_copy(element_, copier_.bytes_of_frame(), reason);
+  stats_.count_copy(element_, GST_VIDEO_INFO_SIZE(&copied_), reason);
   return copied;
+}
+
+// The converter asks for one rate and one kind of fields on both sides.
+Result<void> UploadFrames::make_converter()
+{
+  GstVideoInfo made = out_;
+  made.fps_n = copied_.fps_n;
+  made.fps_d = copied_.fps_d;
+  made.interlace_mode = copied_.interlace_mode;
+  converter_ = FrameConverter::create(copied_, made);
+  if (converter_)
+    return {};
+  advice_ = "Ask for another format downstream.";
+  return Error{ErrorCode::Unsupported,
+               std::string("The CPU cannot convert ") + GST_VIDEO_INFO_NAME(&copied_) + " to " +
+                   GST_VIDEO_INFO_NAME(&out_),
+               0};
+}
+
+Result<void> UploadFrames::fill_copy(GstBuffer *made, GstBuffer *in)
+{
+  if (!converter_) {
+    const Result<std::uint64_t> copied = copy_frame(made, in, out_);
+    return copied ? Result<void>{} : copied.error();
+  }
+  MappedFrame from(in, copied_, GST_MAP_READ);
+  MappedFrame to(made, out_, GST_MAP_WRITE);
+  if (!from)
+    advice_ = "Have upstream allocate memory that the CPU can map, such as a udmabuf.";
+  if (!from || !to)
+    return Error{ErrorCode::Import,
+                 from ? "The CPU cannot map the GL memory of a copy for writing"
+                      : "The CPU cannot map the frame for reading",
+                 0};
+  converter_->convert(from.get(), to.get());
+  return {};
+}
+
+// The pixels alone, once no device writes them any more. Error of code Layout where the frame's
+// rows lie outside of its memory, Import where the CPU cannot map it, Allocation, Unsupported;
+// empty where a flush ended the wait for a texture.
+Result<GstPtr<GstBuffer>> UploadFrames::copy_pixels(GstBuffer *in)
+{
+  if (!can_copy_) {
+    advice_ = "Ask upstream for linear frames.";
+    return Error{ErrorCode::Unsupported, "The CPU can copy linear frames of a GstVideoFormat alone",
+                 0};
+  }
+  if (const GstVideoMeta *meta = gst_buffer_get_video_meta(in))
+    if (const auto checked = check_format_number(*meta); !checked)
+      return checked.error();
+  auto frame = names_dma_drm(in) ? with_named_format(in, copied_) : GstPtr<GstBuffer>::share(in);
+  if (is_padded_frame(frame.get(), copied_)) {
+    Result<GstPtr<GstBuffer>> picture = visible_picture(frame.get(), copied_);
+    if (!picture)
+      return picture;
+    frame = std::move(*picture);
+  }
+  if (Result<void> checked = check_mappable_frame(frame.get(), copied_); !checked)
+    return checked.error();
+  if (!converter_ && GST_VIDEO_INFO_FORMAT(&copied_) != GST_VIDEO_INFO_FORMAT(&out_))
+    if (Result<void> converter = make_converter(); !converter)
+      return converter.error();
+  Result<GstPtr<GstBuffer>> made = copy_pool_.acquire();
+  if (!made || !*made)
+    return made;
+  if (const Result<void> filled = fill_copy(made->get(), frame.get()); !filled)
+    return filled.error();
+  return made;
 }
 
 // --- fences --------------------------------------------------------------------------------------

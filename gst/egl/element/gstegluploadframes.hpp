@@ -22,7 +22,7 @@
 
 #include "engine/gl_planes.hpp"
 #include "gsteglcaps.hpp"
-#include "gsteglcopy.hpp"
+#include "gsteglconverter.hpp"
 #include "gsteglrelease.hpp"
 #include "gstegltexturepool.hpp"
 #include "gstglthread.hpp"
@@ -51,7 +51,7 @@ inline constexpr int kReleasesRank = 90;
 class UploadFrames {
 public:
   UploadFrames(GstElement *element, Stats &stats)
-      : element_(element), stats_(stats), copier_(element), drawn_pool_(element)
+      : element_(element), stats_(stats), copy_pool_(element), drawn_pool_(element)
   {
   }
   UploadFrames(const UploadFrames &) = delete;
@@ -106,6 +106,9 @@ private:
   Result<GstPtr<GstBuffer>> instead_of_import(GstBuffer *in, Corner corner, const Error &error);
   Result<GstPtr<GstBuffer>> import(GstBuffer *in, const FrameLayout &layout);
   Result<GstPtr<GstBuffer>> copy(GstBuffer *in, const char *reason);
+  Result<GstPtr<GstBuffer>> copy_pixels(GstBuffer *in);
+  Result<void> make_converter();
+  Result<void> fill_copy(GstBuffer *made, GstBuffer *in);
   Result<UniqueFd> writers_of(GstBuffer *in, const FrameLayout &layout);
   Result<Waited> acquire(GstBuffer *in, const FrameLayout &layout, Hop &hop);
   Result<std::shared_ptr<const Imported>> make_imported(const FrameLayout &layout);
@@ -121,7 +124,12 @@ private:
   UploadStream stream_;
   GstVideoInfo out_{};
   std::optional<Cache> cache_;
-  CopyToGl copier_;
+  // Linear frames of a GstVideoFormat, which the CPU copies into textures of a pool. GStreamer
+  // fills a texture when somebody maps it for GL.
+  bool can_copy_ = false;
+  GstVideoInfo copied_{}; // of the frame
+  TexturePool copy_pool_;
+  std::unique_ptr<FrameConverter> converter_; // none where the format downstream is the frame's
   // textures of RGBA that GL draws of imported planes
   TexturePool drawn_pool_;
   std::shared_ptr<egl::PlanesPainter> painter_;
