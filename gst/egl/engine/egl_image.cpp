@@ -427,33 +427,30 @@ Result<std::shared_ptr<const ImportedFrame>> import_frame(const std::shared_ptr<
 {
   if (Result<void> checked = check_layout(layout); !checked)
     return checked.error();
-  auto frame = std::make_shared<ImportedFrame>();
-  frame->device = device;
-  if (shape == Shape::OneImage) {
-    Result<Texture> texture = import_checked(*device, layout, hints, wanted);
-    if (!texture)
-      return texture.error();
-    frame->textures.push_back(std::move(*texture));
-    return std::shared_ptr<const ImportedFrame>(std::move(frame));
-  }
-  Result<std::array<FrameLayout, kMaxPlanes>> planes = split_planes(layout);
+  const bool is_whole = shape == Shape::OneImage;
+  using Planes = std::array<FrameLayout, kMaxPlanes>;
+  Result<Planes> planes = is_whole ? Result<Planes>(Planes{{layout}}) : split_planes(layout);
   if (!planes)
     return planes.error();
-  std::size_t n_textures = layout.n_planes;
+  std::size_t n_textures = is_whole ? 1 : layout.n_planes;
   if (const auto chroma = packed_chroma_format(layout.format); chroma && shape == Shape::Drawn) {
     FrameLayout &pairs = (*planes)[n_textures++];
     pairs = (*planes)[0];
     pairs.format = *chroma;
     pairs.width = (layout.width + 1) / 2;
   }
+  auto frame = std::make_shared<ImportedFrame>();
+  frame->device = device;
   frame->textures.reserve(n_textures);
   for (std::size_t i = 0; i < n_textures; ++i) {
-    Result<Texture> texture = import_checked(*device, (*planes)[i], {}, Target::Texture2D);
+    Result<Texture> texture = import_checked(*device, (*planes)[i], is_whole ? hints : ColorHints{},
+                                             is_whole ? wanted : Target::Texture2D);
     if (!texture)
-      return Error{texture.error().code,
-                   "Plane " + std::to_string(i) + " of " + describe_format(layout.format) + ": " +
-                       texture.error().message,
-                   texture.error().sys_errno};
+      return is_whole ? texture.error()
+                      : Error{texture.error().code,
+                              "Plane " + std::to_string(i) + " of " +
+                                  describe_format(layout.format) + ": " + texture.error().message,
+                              texture.error().sys_errno};
     frame->textures.push_back(std::move(*texture));
   }
   return std::shared_ptr<const ImportedFrame>(std::move(frame));
