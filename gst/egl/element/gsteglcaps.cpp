@@ -263,15 +263,7 @@ CapsParts textures_of(const CapsParts &parts, const UploadFormats &formats)
 
 // Pairs that a texture may come from: those whose colorimetry is the texture's own, and others.
 struct Sources {
-  struct Pairs {
-    FormatSet same_colours, other_colours;
-    void add(const Way &way, const FormatSet &pairs)
-    {
-      FormatSet &set = way.keeps_colours ? same_colours : other_colours;
-      set = FormatSet::unite(set, pairs);
-    }
-  };
-  Pairs imported, copied;
+  FormatSet same_imports, other_imports, same_copies, other_copies;
 };
 
 FormatSet named_by(const CapsPart &texture, const FormatSet &pairs)
@@ -300,7 +292,10 @@ Sources sources_of(const CapsPart &texture, const UploadFormats &formats)
       pairs = named_by(texture, all);
     else if (allows(texture, "format", gst_video_format_to_string(way.form.format)))
       pairs = all;
-    (way.is_copy ? sources.copied : sources.imported).add(way, pairs);
+    FormatSet &set = way.is_copy
+                         ? (way.keeps_colours ? sources.same_copies : sources.other_copies)
+                         : (way.keeps_colours ? sources.same_imports : sources.other_imports);
+    set = FormatSet::unite(set, pairs);
   }
   return sources;
 }
@@ -366,9 +361,7 @@ void append_frames(CapsParts &result, const CapsPart &texture, const UploadForma
     append_any_frame(result, other);
     return;
   }
-  const Sources sources = sources_of(texture, formats);
-  auto [same_imports, other_imports] = sources.imported;
-  auto [same_copies, other_copies] = sources.copied;
+  auto [same_imports, other_imports, same_copies, other_copies] = sources_of(texture, formats);
   if (!has_colours(same)) { // then it is one list
     same_imports = FormatSet::unite(same_imports, std::exchange(other_imports, {}));
     same_copies = FormatSet::unite(same_copies, std::exchange(other_copies, {}));

@@ -95,9 +95,9 @@ static void gst_egl_dmabuf_download_set_property(GObject *object, guint id, cons
                                                  GParamSpec *pspec) noexcept
 {
   if (id == DOWNLOAD_ZERO_COPY)
-    downloader_of(object).set_zero_copy(gstdrm::zero_copy_from(value));
+    downloader_of(object).zero_copy = gstdrm::zero_copy_from(value);
   else if (id == DOWNLOAD_IMPLICIT_MODIFIER)
-    downloader_of(object).set_implicit_modifier(gstdrm::implicit_modifier_from(value));
+    downloader_of(object).implicit_modifier = gstdrm::implicit_modifier_from(value);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
@@ -107,11 +107,11 @@ static void gst_egl_dmabuf_download_get_property(GObject *object, guint id, GVal
 {
   const EglDownloader &downloader = downloader_of(object);
   if (id == DOWNLOAD_ZERO_COPY)
-    gstdrm::set_zero_copy(value, downloader.zero_copy());
+    gstdrm::set_zero_copy(value, downloader.zero_copy);
   else if (id == DOWNLOAD_DRM_STATS)
     g_value_take_boxed(value, downloader.stats());
   else if (id == DOWNLOAD_IMPLICIT_MODIFIER)
-    gstdrm::set_implicit_modifier(value, downloader.implicit_modifier());
+    gstdrm::set_implicit_modifier(value, downloader.implicit_modifier);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }

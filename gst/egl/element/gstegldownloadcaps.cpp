@@ -74,6 +74,8 @@ GstPtr<GstCaps> made_of(const FormatSet *formats, ImplicitModifier implicit_modi
 void append_outputs(GstCaps *result, const GstStructure *in, const FormatSet *formats,
                     ImplicitModifier implicit_modifier)
 {
+  if (formats && formats->empty())
+    return;
   const auto made = made_of(formats, implicit_modifier);
   for (guint i = 0; i < gst_caps_get_size(made.get()); i++) {
     copy_fields(in, gst_caps_get_structure(made.get(), i));
@@ -88,14 +90,12 @@ void append_field_outputs(GstCaps *result, const GstStructure *in, const Downloa
   const FormatSet shared =
       pairs_where(drawn, [](Format pair) { return shares_chroma_rows(pair.fourcc); });
   const FormatSet whole = FormatSet::subtract(drawn, shared);
-  if (!whole.empty())
-    append_outputs(result, in, &whole, formats.implicit_modifier);
+  append_outputs(result, in, &whole, formats.implicit_modifier);
   if (!formats.copied)
     return;
   const FormatSet copied =
       FormatSet::unite(*formats.copied, FormatSet::intersect(shared, copy_formats()));
-  if (!copied.empty())
-    append_outputs(result, in, &copied, formats.implicit_modifier);
+  append_outputs(result, in, &copied, formats.implicit_modifier);
 }
 
 GstPtr<GstCaps> within_texture(const GstCaps *caps, std::uint32_t max_size)
@@ -126,7 +126,7 @@ GstPtr<GstCaps> outputs_of(const GstCaps *given, const DownloadFormats &formats)
       append_field_outputs(result.get(), in, formats);
     else
       for (const FormatSet *set : {formats.drawn, formats.copied})
-        if (set && !set->empty())
+        if (set)
           append_outputs(result.get(), in, set, formats.implicit_modifier);
   }
   return result;

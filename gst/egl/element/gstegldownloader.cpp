@@ -102,19 +102,6 @@ Error without_buffers(const char *what)
   return Error{ErrorCode::Allocation, what + text_of_lack(lack), lack};
 }
 
-// An active pool, which may outlive the element in downstream's buffers.
-Result<GstPtr<GstBufferPool>> open_download_pool(GstElement *element, GstDrmAllocator *allocator,
-                                                 const PoolSetup &setup)
-{
-  auto made = configure_pool(allocator, setup);
-  if (!made)
-    return made.error();
-  watch_pool(made->pool.get(), element, PoolSignals::All);
-  if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
-    return without_buffers("The pool cannot be activated");
-  return std::move(made->pool);
-}
-
 } // namespace
 
 EglDownloader::EglDownloader(GstGLBaseFilter *element, GstBaseTransformClass *klass)
@@ -236,10 +223,10 @@ bool EglDownloader::take_context()
 
 DownloadFormats EglDownloader::known_formats() const
 {
-  const ImplicitModifier setting = implicit_modifier_;
+  const ImplicitModifier setting = implicit_modifier;
   if (!known_)
     return {nullptr, nullptr, 0, setting};
-  return {&known_->drawn, zero_copy_ == ZeroCopy::Require ? nullptr : &known_->copied,
+  return {&known_->drawn, zero_copy == ZeroCopy::Require ? nullptr : &known_->copied,
           known_->max_size, setting};
 }
 
@@ -292,7 +279,7 @@ void EglDownloader::explain(const GstCaps *in_caps, const Error &refusals)
   if (!failure_.claim())
     return;
   const std::string name = GST_OBJECT_NAME(element_);
-  if (refusals.message.empty() && zero_copy() == ZeroCopy::Require && !why_copy_.empty()) {
+  if (refusals.message.empty() && zero_copy == ZeroCopy::Require && !why_copy_.empty()) {
     Failure failure({GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION},
                     name + " cannot draw into dma-bufs, and zero-copy=require forbids the copy",
                     Error{ErrorCode::Unsupported, why_copy_, 0});
@@ -324,7 +311,7 @@ GstPtr<GstCaps> EglDownloader::agree_on(Way way, GstCaps *in_caps, Error &refusa
                                allocators_);
   if (makes.empty())
     return {};
-  const ImplicitModifier setting = implicit_modifier_;
+  const ImplicitModifier setting = implicit_modifier;
   const DownloadFormats makeable{draws ? &makes : nullptr, draws ? nullptr : &makes,
                                  known_->max_size, setting};
   Agreeing &agreeing = draws ? drawing_ : copying_;
@@ -347,7 +334,7 @@ GstPtr<GstCaps> EglDownloader::agree(GstCaps *in_caps)
     return caps;
   if (!refusals.message.empty())
     GST_INFO_OBJECT(element_, "no draw: %s", refusals.message.c_str());
-  if (zero_copy() != ZeroCopy::Require)
+  if (zero_copy != ZeroCopy::Require)
     if (auto caps = agree_on(Way::Copy, in_caps, refusals))
       return caps;
   if (!is_flushing(GST_ELEMENT(element_)))
@@ -384,7 +371,7 @@ bool EglDownloader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
     failure_.post(GST_ELEMENT(element_), failure.add("caps", out_caps));
     return false;
   }
-  resolve_implicit(out_info_, implicit_modifier_);
+  resolve_implicit(out_info_, implicit_modifier);
   if (!gst_video_info_from_caps(&in_info_, in_caps)) {
     const Error no_video{ErrorCode::Caps, "The caps describe no video: " + text_of(in_caps), 0};
     failure_.post(GST_ELEMENT(element_),
@@ -475,6 +462,28 @@ DownloadStream EglDownloader::stream_of(Way way) const
   return stream;
 }
 
+// A pool of that allocator, which may outlive the element in downstream's buffers. Its first buffer
+// is as downstream asks for, and GL draws into it.
+Result<void> EglDownloader::try_pool(GstDrmAllocator *allocator, const PoolSetup &setup)
+{
+  auto made = configure_pool(allocator, setup);
+  if (!made)
+    return made.error();
+  watch_pool(made->pool.get(), GST_ELEMENT(element_), PoolSignals::All);
+  if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
+    return without_buffers("The pool cannot be activated");
+  pool_.keep(std::move(made->pool));
+  GstPtr<GstBuffer> first;
+  const GstFlowReturn flow = pool_.acquire(first);
+  if (flow == GST_FLOW_FLUSHING)
+    return Error{ErrorCode::Allocation, "The stream is flushing", 0};
+  if (flow != GST_FLOW_OK)
+    return without_buffers("The pool gives no buffer");
+  if (auto unmet = unmet_need(needs_, out_info_, first.get(), GST_OBJECT_NAME(allocator)))
+    return Error{ErrorCode::Allocation, std::move(unmet.why), 0};
+  return frames_.prove(first.get());
+}
+
 // Tries downstream's allocators, then those of this element, until GL draws into a buffer of the
 // pool that was made.
 Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
@@ -491,7 +500,7 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
     std::stable_partition(own, allocators.end(), [](const GstPtr<GstDrmAllocator> &allocator) {
       return gst_drm_allocator_get_kind(allocator.get()) != GST_DRM_ALLOCATOR_KIND_GBM;
     });
-  const GstPtr<GstCaps> pool_caps = resolved_caps(out_caps_.get(), implicit_modifier_);
+  const GstPtr<GstCaps> pool_caps = resolved_caps(out_caps_.get(), implicit_modifier);
   const guint most = most_buffers(MAX(buffers_kept(query), needs_.buffers_held));
   PoolSetup setup{pool_caps.get()};
   setup.max_buffers = needs_.most_buffers > 0 ? MIN(most, needs_.most_buffers) : most;
@@ -505,22 +514,7 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
   }
   Error refusals{ErrorCode::Allocation, {}, 0};
   for (const auto &allocator : allocators) {
-    auto made = open_download_pool(GST_ELEMENT(element_), allocator.get(), setup);
-    auto opened = made ? Result<void>() : Result<void>(made.error());
-    if (made) {
-      pool_.keep(std::move(*made));
-      GstPtr<GstBuffer> first;
-      const GstFlowReturn flow = pool_.acquire(first);
-      if (flow == GST_FLOW_FLUSHING)
-        return Error{ErrorCode::Allocation, "The stream is flushing", 0};
-      if (flow != GST_FLOW_OK)
-        opened = without_buffers("The pool gives no buffer");
-      else if (auto unmet =
-                   unmet_need(needs_, out_info_, first.get(), GST_OBJECT_NAME(allocator.get())))
-        opened = Error{ErrorCode::Allocation, std::move(unmet.why), 0};
-      else
-        opened = frames_.prove(first.get());
-    }
+    const Result<void> opened = try_pool(allocator.get(), setup);
     if (opened) {
       GST_INFO_OBJECT(element_, "buffers come from %" GST_PTR_FORMAT, allocator.get());
       return {};
@@ -550,7 +544,7 @@ void EglDownloader::post_unfilled(const Error &error)
                              describe_format({out_info_.drm_fourcc, out_info_.drm_modifier});
   if (error.code == ErrorCode::Device) { // whose own sentence says what to do
     Failure failure(name + " cannot draw frames of " + frames, error);
-    if (zero_copy() == ZeroCopy::Require && can_copy_instead())
+    if (zero_copy == ZeroCopy::Require && can_copy_instead())
       failure.advise("Or set zero-copy=prefer, which copies.").add_property("zero-copy", "require");
     post_failure(GST_ELEMENT(element_), failure.add("caps", out_caps_.get()));
     return;
@@ -578,7 +572,7 @@ bool EglDownloader::decide_allocation(GstQuery *query)
   if (!imports())
     way_ = Way::Copy;
   auto opened = open_pool(way_, query);
-  if (!opened && way_ == Way::Draw && zero_copy() != ZeroCopy::Require && can_copy_instead()) {
+  if (!opened && way_ == Way::Draw && zero_copy != ZeroCopy::Require && can_copy_instead()) {
     GST_INFO_OBJECT(element_, "no draw: %s", opened.error().message.c_str());
     why_undrawn_ = opened.error().code == ErrorCode::Device        ? kNoShader
                    : opened.error().code == ErrorCode::Unsupported ? kNoTarget

@@ -33,10 +33,8 @@ public:
   EglDownloader &operator=(const EglDownloader &) = delete;
 
   // Any thread.
-  void set_zero_copy(ZeroCopy zero_copy) noexcept { zero_copy_ = zero_copy; }
-  [[nodiscard]] ZeroCopy zero_copy() const noexcept { return zero_copy_; }
-  void set_implicit_modifier(ImplicitModifier setting) noexcept { implicit_modifier_ = setting; }
-  [[nodiscard]] ImplicitModifier implicit_modifier() const noexcept { return implicit_modifier_; }
+  std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer};
+  std::atomic<ImplicitModifier> implicit_modifier{ImplicitModifier::Auto};
   [[nodiscard]] GstStructure *stats() const; // (transfer full)
   bool query(GstPadDirection direction, GstQuery *query);
   GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter);
@@ -81,13 +79,12 @@ private:
   [[nodiscard]] DownloadStream stream_of(Way way) const;
   [[nodiscard]] bool can_copy_instead() const;
   void post_unfilled(const Error &error);
+  Result<void> try_pool(GstDrmAllocator *allocator, const PoolSetup &setup);
   Result<void> open_pool(Way way, GstQuery *query);
   GstFlowReturn fail(const Error &error);
 
   GstGLBaseFilter *const element_; // owns this
   GstBaseTransformClass *const base_;
-  std::atomic<ZeroCopy> zero_copy_{ZeroCopy::Prefer};
-  std::atomic<ImplicitModifier> implicit_modifier_{ImplicitModifier::Auto};
   Stats stats_;
   FailedNegotiation failure_;
   OncePerFailure no_context_;

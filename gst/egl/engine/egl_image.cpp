@@ -114,49 +114,23 @@ Error lacking(const Device &device, const FrameLayout &layout, const std::string
   return error;
 }
 
-// A mapping for as long as it lives.
-class Mapping {
-public:
-  Mapping(int fd, std::uint64_t bytes) noexcept
-      : bytes_(bytes),
-        at_(fd < 0 ? ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                   : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)),
-        lacks_memory_(at_ == MAP_FAILED && errno == ENOMEM)
-  {
-  }
-  Mapping(const Mapping &) = delete;
-  Mapping &operator=(const Mapping &) = delete;
-  ~Mapping()
-  {
-    if (at_ != MAP_FAILED)
-      ::munmap(at_, bytes_);
-  }
-  [[nodiscard]] bool lacks_memory() const noexcept { return lacks_memory_; }
-
-private:
-  std::uint64_t bytes_;
-  void *at_;
-  bool lacks_memory_;
-};
-
 // Mesa's software renderers map each plane's dma-buf, and crash where the process may not map that
-// much (Mesa 26.1, in dri2_from_dma_bufs(); ulimit -v). So it is tried first, with some room for
-// their own tables. Any other reason not to map it is theirs to tell.
+// much (Mesa 26.1, in dri2_from_dma_bufs(); ulimit -v). So as many addresses are asked for first,
+// with some room for their own tables.
 Result<void> check_mappable(const Device &device, const FrameLayout &layout)
 {
-  constexpr std::uint64_t kTables = 1 << 20;
   if (!device.driver().is_software)
     return {};
-  const Mapping tables(-1, kTables);
-  std::array<std::optional<Mapping>, kMaxPlanes> planes;
-  bool lacks = tables.lacks_memory();
-  for (std::size_t i = 0; i < layout.n_planes && !lacks; ++i)
-    lacks =
-        planes[i].emplace(layout.planes[i].fd, layout.planes[i].object.size_bytes).lacks_memory();
-  if (!lacks)
-    return {};
-  return lacking(device, layout,
-                 "the process may not map as much memory (" + errno_text(ENOMEM) + ")", ENOMEM);
+  std::uint64_t bytes = 1 << 20; // of the tables
+  for (std::size_t i = 0; i < layout.n_planes; ++i)
+    bytes += layout.planes[i].object.size_bytes;
+  void *const at = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED && errno == ENOMEM)
+    return lacking(device, layout,
+                   "the process may not map as much memory (" + errno_text(ENOMEM) + ")", ENOMEM);
+  if (at != MAP_FAILED)
+    ::munmap(at, bytes);
+  return {};
 }
 
 std::string egl_words(const Device &device, const char *call, EGLint error)
