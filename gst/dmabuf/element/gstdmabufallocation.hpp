@@ -14,9 +14,9 @@
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/pool.hpp>
 
-#include "gstdmabufpools.hpp"
-
 namespace gstdrm {
+
+class PoolMessages;
 
 // The properties of dmabufupload that say where buffers come from; read when an allocation is
 // decided.
@@ -31,11 +31,7 @@ struct AllocationSettings {
 class UploadAllocation {
 public:
   // Both outlive this.
-  UploadAllocation(GstBaseTransform *element, FailedNegotiation &negotiation)
-      : element_(element), negotiation_(negotiation),
-        messages_(std::make_shared<PoolMessages>(GST_ELEMENT(element)))
-  {
-  }
+  UploadAllocation(GstBaseTransform *element, FailedNegotiation &negotiation);
 
   // Calls `change` with the settings, while the lock of the settings is held.
   template <typename Change> void change_settings(Change &&change)
@@ -65,7 +61,7 @@ public:
   // element. So the pools stay flushing for as long as the flush lasts.
   void set_flushing(bool flushing);
   // A frame has left the element.
-  void end_failure() noexcept { messages_->end_failure(); }
+  void end_failure() noexcept;
   // Upstream goes on without this element, or has stopped: its pool stays usable, and is no longer
   // watched.
   void leave_upstream();

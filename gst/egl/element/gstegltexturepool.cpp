@@ -32,31 +32,6 @@ gboolean on_time(GstClock *, GstClockTime, GstClockID, gpointer notices)
   return TRUE;
 }
 
-// Posts that the pool is exhausted, unless it is destroyed within a second: GStreamer's own pools
-// say nothing while they wait.
-class Alarm {
-public:
-  explicit Alarm(const SharedNotices &notices)
-      : clock_(GstPtr<GstClock>::adopt(gst_system_clock_obtain())),
-        id_(gst_clock_new_single_shot_id(clock_.get(),
-                                         gst_clock_get_time(clock_.get()) + GST_SECOND))
-  {
-    (void)gst_clock_id_wait_async(id_, logging<on_time>, new SharedNotices(notices),
-                                  delete_notices);
-  }
-  Alarm(const Alarm &) = delete;
-  Alarm &operator=(const Alarm &) = delete;
-  ~Alarm()
-  {
-    gst_clock_id_unschedule(id_);
-    gst_clock_id_unref(id_);
-  }
-
-private:
-  GstPtr<GstClock> clock_;
-  GstClockID id_;
-};
-
 } // namespace
 
 void TexturePool::begin(GstGLContext *context, GstCaps *caps, SyncPoints sync_points,
@@ -104,10 +79,19 @@ void TexturePool::close()
   context_.reset();
 }
 
+// Posts that the pool is exhausted once a second has passed: GStreamer's own pools say nothing
+// while they wait.
 GstFlowReturn TexturePool::wait(GstPtr<GstBuffer> &buffer)
 {
-  const Alarm alarm(notices_);
-  return pool_.acquire(buffer);
+  const auto clock = GstPtr<GstClock>::adopt(gst_system_clock_obtain());
+  GstClockID alarm =
+      gst_clock_new_single_shot_id(clock.get(), gst_clock_get_time(clock.get()) + GST_SECOND);
+  (void)gst_clock_id_wait_async(alarm, logging<on_time>, new SharedNotices(notices_),
+                                delete_notices);
+  const GstFlowReturn flow = pool_.acquire(buffer);
+  gst_clock_id_unschedule(alarm);
+  gst_clock_id_unref(alarm);
+  return flow;
 }
 
 Result<GstPtr<GstBuffer>> TexturePool::acquire()
