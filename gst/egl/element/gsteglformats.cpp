@@ -69,11 +69,6 @@ const Names &names()
   return found;
 }
 
-EGLint siting(bool cosited) noexcept
-{
-  return cosited ? EGL_YUV_CHROMA_SITING_0_EXT : EGL_YUV_CHROMA_SITING_0_5_EXT;
-}
-
 EGLint colour_space(GstVideoColorMatrix matrix) noexcept
 {
   switch (matrix) {
@@ -288,8 +283,11 @@ egl::ColorHints color_hints(const GstVideoColorimetry &colorimetry,
   hints.space = colour_space(colorimetry.matrix);
   hints.range = sample_range(colorimetry.range);
   if (chroma_site != GST_VIDEO_CHROMA_SITE_UNKNOWN) {
-    hints.siting_horizontal = siting((chroma_site & GST_VIDEO_CHROMA_SITE_H_COSITED) != 0);
-    hints.siting_vertical = siting((chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED) != 0);
+    const auto siting = [chroma_site](int cosited) {
+      return chroma_site & cosited ? EGL_YUV_CHROMA_SITING_0_EXT : EGL_YUV_CHROMA_SITING_0_5_EXT;
+    };
+    hints.siting_horizontal = siting(GST_VIDEO_CHROMA_SITE_H_COSITED);
+    hints.siting_vertical = siting(GST_VIDEO_CHROMA_SITE_V_COSITED);
   }
   return hints;
 }

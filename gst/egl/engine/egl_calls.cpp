@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "egl_calls.hpp"
 
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -57,21 +56,17 @@ Result<GlCalls> load_gl_calls(const Loader &loader)
   return calls;
 }
 
-bool has_extension(const char *list, const char *name) noexcept
+Names names_in(const char *list)
 {
-  if (!list || !name || *name == '\0')
-    return false;
-  const std::string_view wanted(name);
-  std::string_view rest(list);
+  Names names;
+  std::string_view rest(list ? list : "");
   while (!rest.empty()) {
     const std::size_t end = rest.find(' ');
-    if (rest.substr(0, end) == wanted)
-      return true;
-    if (end == std::string_view::npos)
-      return false;
-    rest.remove_prefix(end + 1);
+    if (end != 0)
+      names.emplace(rest.substr(0, end));
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
   }
-  return false;
+  return names;
 }
 
 } // namespace gstdrm::egl

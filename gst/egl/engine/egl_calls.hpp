@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <set>
+#include <string>
 
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
@@ -154,8 +156,8 @@ Result<Calls> load_calls(const Loader &egl, const Loader &gl);
 // Those of GL alone, for a context that is not of EGL.
 Result<GlCalls> load_gl_calls(const Loader &gl);
 
-// Whether a list of extensions, separated by spaces, has the one of that name. Null is an empty
-// list.
-bool has_extension(const char *list, const char *name) noexcept;
+// Those of a list of extensions, separated by spaces. Null is an empty list.
+using Names = std::set<std::string, std::less<>>;
+Names names_in(const char *list);
 
 } // namespace gstdrm::egl

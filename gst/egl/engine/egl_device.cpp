@@ -31,29 +31,26 @@ std::string gl_string(const GlCalls &gl, GLenum name)
 // Takes out the functions whose extension the driver has not: what a loader finds may be a stub.
 void keep_what_is_there(EglCalls &egl, EGLDisplay display)
 {
-  const std::string list = to_string(egl.query_string(display, EGL_EXTENSIONS));
-  const std::string client = to_string(egl.query_string(EGL_NO_DISPLAY, EGL_EXTENSIONS));
-  const auto has = [](const std::string &of, const char *name) {
-    return has_extension(of.c_str(), name);
-  };
-  if (!has(list, "EGL_KHR_image_base") && !has(list, "EGL_KHR_image")) {
+  const Names list = names_in(egl.query_string(display, EGL_EXTENSIONS));
+  const Names client = names_in(egl.query_string(EGL_NO_DISPLAY, EGL_EXTENSIONS));
+  if (!list.contains("EGL_KHR_image_base") && !list.contains("EGL_KHR_image")) {
     egl.create_image = nullptr;
     egl.destroy_image = nullptr;
   }
-  if (!has(list, "EGL_EXT_image_dma_buf_import_modifiers")) {
+  if (!list.contains("EGL_EXT_image_dma_buf_import_modifiers")) {
     egl.query_formats = nullptr;
     egl.query_modifiers = nullptr;
   }
-  if (!has(list, "EGL_KHR_fence_sync")) {
+  if (!list.contains("EGL_KHR_fence_sync")) {
     egl.create_sync = nullptr;
     egl.destroy_sync = nullptr;
     egl.client_wait_sync = nullptr;
   }
-  if (!has(list, "EGL_KHR_wait_sync"))
+  if (!list.contains("EGL_KHR_wait_sync"))
     egl.wait_sync = nullptr;
-  if (!has(list, "EGL_ANDROID_native_fence_sync"))
+  if (!list.contains("EGL_ANDROID_native_fence_sync"))
     egl.dup_native_fence_fd = nullptr;
-  if (!has(client, "EGL_EXT_device_query") && !has(client, "EGL_EXT_device_base")) {
+  if (!client.contains("EGL_EXT_device_query") && !client.contains("EGL_EXT_device_base")) {
     egl.query_display_attrib = nullptr;
     egl.query_device_string = nullptr;
   }
@@ -69,9 +66,9 @@ void read_node(const EglCalls &egl, EGLDisplay display, Driver &driver)
   if (!egl.query_display_attrib(display, EGL_DEVICE_EXT, &attribute) || attribute == 0)
     return;
   const auto device = reinterpret_cast<EGLDeviceEXT>(attribute);
-  const std::string list = to_string(egl.query_device_string(device, EGL_EXTENSIONS));
-  const bool could_draw = has_extension(list.c_str(), "EGL_EXT_device_drm_render_node");
-  const bool could_be_card = has_extension(list.c_str(), "EGL_EXT_device_drm");
+  const Names list = names_in(egl.query_device_string(device, EGL_EXTENSIONS));
+  const bool could_draw = list.contains("EGL_EXT_device_drm_render_node");
+  const bool could_be_card = list.contains("EGL_EXT_device_drm");
   if (could_draw)
     driver.node = to_string(egl.query_device_string(device, EGL_DRM_RENDER_NODE_FILE_EXT));
   if (driver.node.empty() && could_be_card)

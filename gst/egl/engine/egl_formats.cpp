@@ -141,11 +141,11 @@ DisplayFormats formats_without_a_list()
 
 Result<DisplayFormats> query_formats(const EglCalls &egl, EGLDisplay display)
 {
-  const char *const extensions = egl.query_string(display, EGL_EXTENSIONS);
-  if (!has_extension(extensions, "EGL_EXT_image_dma_buf_import"))
+  const Names extensions = names_in(egl.query_string(display, EGL_EXTENSIONS));
+  if (!extensions.contains("EGL_EXT_image_dma_buf_import"))
     return Error{ErrorCode::Unsupported,
                  "The EGL display imports no dma-buf: it has no EGL_EXT_image_dma_buf_import", 0};
-  if (!has_extension(extensions, "EGL_EXT_image_dma_buf_import_modifiers") || !egl.query_formats ||
+  if (!extensions.contains("EGL_EXT_image_dma_buf_import_modifiers") || !egl.query_formats ||
       !egl.query_modifiers)
     return formats_without_a_list();
 

@@ -2,15 +2,10 @@
 // What a context of GL has, by its version and its list of extensions.
 #pragma once
 
-#include <set>
-#include <string>
-
 #include "egl_calls.hpp"
 #include "egl_driver.hpp"
 
 namespace gstdrm::egl {
-
-using Names = std::set<std::string, std::less<>>;
 
 // The context is current, as for the functions below.
 Names gl_extensions(const GlCalls &gl, const Driver &driver);
