@@ -54,15 +54,12 @@ Result<egl::ScratchFrame> linear_scratch(GstDrmAllocator *allocator, Format form
       make_linear_layout(format.fourcc, width, height, stride_align, 1, size);
   if (!layout)
     return layout.error();
-  GstMemory *memory = gst_allocator_alloc(GST_ALLOCATOR(allocator), size, nullptr);
-  const std::shared_ptr<const void> kept(static_cast<const void *>(memory), [memory](const void *) {
-    if (memory)
-      gst_memory_unref(memory);
-  });
-  if (!memory)
+  const auto memory = std::make_shared<GstPtr<GstMemory>>(
+      GstPtr<GstMemory>::adopt(gst_allocator_alloc(GST_ALLOCATOR(allocator), size, nullptr)));
+  if (!*memory)
     return Error{ErrorCode::Allocation,
                  "no " + std::to_string(size) + " bytes for a test import could be allocated", 0};
-  const int fd = gst_fd_memory_get_fd(memory);
+  const int fd = gst_fd_memory_get_fd(memory->get());
   const Result<ObjectInfo> object = query_object(fd);
   if (!object)
     return object.error();
@@ -71,7 +68,7 @@ Result<egl::ScratchFrame> linear_scratch(GstDrmAllocator *allocator, Format form
     layout->planes[i].fd = fd;
     layout->planes[i].object = *object;
   }
-  return egl::ScratchFrame{*layout, kept};
+  return egl::ScratchFrame{*layout, memory};
 }
 
 // A frame in the driver's own memory, laid out as the modifier says.
@@ -84,20 +81,18 @@ Result<egl::ScratchFrame> driver_scratch(GstDrmAllocator *allocator, Format form
   for (guint &mask : rows.stride_align)
     mask = stride_align - 1;
   GError *error = nullptr;
-  GstBuffer *buffer =
+  const auto buffer = std::make_shared<GstPtr<GstBuffer>>(GstPtr<GstBuffer>::adopt(
       gst_drm_allocator_alloc_frame(allocator, format.fourcc, width, height, &format.modifier, 1,
-                                    stride_align > 1 ? &rows : nullptr, nullptr, &error);
-  if (!buffer)
+                                    stride_align > 1 ? &rows : nullptr, nullptr, &error)));
+  if (!*buffer)
     return take_error(error);
-  const std::shared_ptr<const void> kept(static_cast<const void *>(buffer),
-                                         [buffer](const void *) { gst_buffer_unref(buffer); });
   GstDrmVideoInfo info;
   if (!gst_drm_video_info_set_format(&info, format.fourcc, format.modifier, width, height, &error))
     return take_error(error);
-  const Result<FrameLayout> layout = frame_layout_of(buffer, info);
+  const Result<FrameLayout> layout = frame_layout_of(buffer->get(), info);
   if (!layout)
     return layout.error();
-  return egl::ScratchFrame{*layout, kept};
+  return egl::ScratchFrame{*layout, buffer};
 }
 
 egl::Probe import_in(const std::shared_ptr<GlThread> &thread, const TestImports::Frame &frame,

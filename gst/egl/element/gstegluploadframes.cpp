@@ -161,11 +161,6 @@ struct UploadFrames::Hop {
   UniqueFd fence;           // GL waits for it; none: GL can read the frame now
   bool fence_refused = false;
 
-  // On the streaming thread, before run(): a meta is added where nobody else has the buffer.
-  GstGLSyncMeta *add_sync_point(GstGLContext *context)
-  {
-    return gst_buffer_add_gl_sync_meta(context, out);
-  }
   // On the GL thread.
   void wait(egl::Device &device)
   {
@@ -519,7 +514,9 @@ UploadFrames::make_imported(const FrameLayout &layout)
 {
   const TextureForm &form = *stream_.form;
   GstGLContext *context = thread_->context();
-  GstGLSyncMeta *sync_point = form.draws() ? nullptr : hop_->add_sync_point(context);
+  // here, and not on the GL thread: nobody else has the buffer yet
+  GstGLSyncMeta *sync_point =
+      form.draws() ? nullptr : gst_buffer_add_gl_sync_meta(context, hop_->out);
   std::shared_ptr<const Imported> imported;
   const Result<void> done = thread_->run([&](egl::Device &device) -> Result<void> {
     auto frame =
@@ -590,7 +587,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::import(GstBuffer *in, const FrameLayout 
 Result<Waited> UploadFrames::show(GstBuffer *in, const Imported &imported, Hop &hop)
 {
   if (hop.fence) { // of a frame that was imported before
-    GstGLSyncMeta *sync_point = hop.add_sync_point(thread_->context());
+    GstGLSyncMeta *sync_point = gst_buffer_add_gl_sync_meta(thread_->context(), hop.out);
     const Result<void> done = thread_->run([&](egl::Device &device) -> Result<void> {
       hop.finish(device, sync_point, thread_->context());
       return {};
