@@ -37,55 +37,39 @@ constexpr std::array<PlaneNames, kMaxPlanes> kPlaneNames = {{
      EGL_DMA_BUF_PLANE3_MODIFIER_LO_EXT, EGL_DMA_BUF_PLANE3_MODIFIER_HI_EXT},
 }};
 
-// The attribute list of eglCreateImageKHR(), on the stack.
-class Attributes {
-public:
-  void add(EGLint name, EGLint value)
-  {
-    list_[size_++] = name;
-    list_[size_++] = value;
-  }
-  [[nodiscard]] const EGLint *list()
-  {
-    list_[size_] = EGL_NONE;
-    return list_.data();
-  }
-
-private:
-  // width, height and fourcc, five of each plane, four hints, EGL_NONE
-  std::array<EGLint, (3 + 5 * kMaxPlanes + 4) * 2 + 1> list_;
-  std::size_t size_ = 0;
-};
-
-Attributes attributes_of(const FrameLayout &layout, std::uint64_t modifier, const ColorHints &hints)
+// The attribute list of eglCreateImageKHR().
+std::vector<EGLint> attributes_of(const FrameLayout &layout, std::uint64_t modifier,
+                                  const ColorHints &hints)
 {
-  Attributes attributes;
-  attributes.add(EGL_WIDTH, static_cast<EGLint>(layout.width));
-  attributes.add(EGL_HEIGHT, static_cast<EGLint>(layout.height));
-  attributes.add(EGL_LINUX_DRM_FOURCC_EXT, static_cast<EGLint>(layout.format.fourcc));
+  std::vector<EGLint> list;
+  const auto add = [&list](EGLint name, std::uint64_t value) {
+    list.push_back(name);
+    list.push_back(static_cast<EGLint>(value));
+  };
+  add(EGL_WIDTH, layout.width);
+  add(EGL_HEIGHT, layout.height);
+  add(EGL_LINUX_DRM_FOURCC_EXT, layout.format.fourcc);
   for (std::size_t i = 0; i < layout.n_planes; ++i) {
     const PlaneNames &names = kPlaneNames[i];
     const PlaneLayout &plane = layout.planes[i];
-    attributes.add(names.fd, plane.fd);
-    attributes.add(names.offset, static_cast<EGLint>(plane.offset_bytes));
-    attributes.add(names.pitch, static_cast<EGLint>(plane.stride_bytes));
+    add(names.fd, static_cast<std::uint64_t>(plane.fd));
+    add(names.offset, plane.offset_bytes);
+    add(names.pitch, plane.stride_bytes);
     if (modifier == kModImplicit)
       continue;
-    attributes.add(names.modifier_low, static_cast<EGLint>(modifier & 0xffffffff));
-    attributes.add(names.modifier_high, static_cast<EGLint>(modifier >> 32));
+    add(names.modifier_low, modifier & 0xffffffff);
+    add(names.modifier_high, modifier >> 32);
   }
-  if (!fourcc_is_yuv(layout.format.fourcc))
-    return attributes;
-  const std::array<std::pair<EGLint, EGLint>, 4> all{{
-      {EGL_YUV_COLOR_SPACE_HINT_EXT, hints.space},
-      {EGL_SAMPLE_RANGE_HINT_EXT, hints.range},
-      {EGL_YUV_CHROMA_HORIZONTAL_SITING_HINT_EXT, hints.siting_horizontal},
-      {EGL_YUV_CHROMA_VERTICAL_SITING_HINT_EXT, hints.siting_vertical},
-  }};
-  for (const auto &[name, hint] : all)
-    if (hint != 0) // else it is not given
-      attributes.add(name, hint);
-  return attributes;
+  if (fourcc_is_yuv(layout.format.fourcc))
+    for (const auto &[name, hint] :
+         {std::pair(EGL_YUV_COLOR_SPACE_HINT_EXT, hints.space),
+          std::pair(EGL_SAMPLE_RANGE_HINT_EXT, hints.range),
+          std::pair(EGL_YUV_CHROMA_HORIZONTAL_SITING_HINT_EXT, hints.siting_horizontal),
+          std::pair(EGL_YUV_CHROMA_VERTICAL_SITING_HINT_EXT, hints.siting_vertical)})
+      if (hint != 0) // else it is not given
+        add(name, static_cast<std::uint64_t>(hint));
+  list.push_back(EGL_NONE);
+  return list;
 }
 
 Error failed(const Device &device, const FrameLayout &layout, const std::string &why)
@@ -346,7 +330,7 @@ Result<Texture> Texture::import(const Device &device, const FrameLayout &layout,
   const std::uint64_t modifier =
       device.import_format(layout.format).value_or(layout.format).modifier;
   EGLImageKHR image = egl.create_image(device.display(), EGL_NO_CONTEXT, EGL_LINUX_DMA_BUF_EXT,
-                                       nullptr, attributes_of(layout, modifier, hints).list());
+                                       nullptr, attributes_of(layout, modifier, hints).data());
   if (image == EGL_NO_IMAGE_KHR) {
     const EGLint error = egl.get_error();
     const int lack = error == EGL_BAD_ALLOC ? lacks_descriptor(layout.planes[0].fd) : 0;
