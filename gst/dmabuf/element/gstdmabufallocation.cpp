@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstdmabufallocation.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <string>
 #include <utility>
 
+#include <sys/resource.h>
+
 #include <gst/drm/core/descriptors.hpp>
 #include <gst/drm/element/allocation_query.hpp>
+#include <gst/drm/element/chain.hpp>
+#include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/pool.hpp>
+#include <gst/drm/element/pool_watch.hpp>
+#include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/video/video.h>
 
 #include "gstdmabufcaps.hpp"
@@ -17,7 +25,92 @@ GST_DEBUG_CATEGORY_EXTERN(dmabuf_upload_debug);
 
 namespace gstdrm {
 
+// The messages of an element's pools, each once after reset(). Any thread that waits for a buffer
+// posts them, as long as the element is there: pools may outlive it.
+class PoolMessages : public std::enable_shared_from_this<PoolMessages> {
+public:
+  enum class Use { Copies, Upstream };
+
+  explicit PoolMessages(GstElement *element) { g_weak_ref_init(&element_, element); }
+  ~PoolMessages() { g_weak_ref_clear(&element_); }
+  PoolMessages(const PoolMessages &) = delete;
+  PoolMessages &operator=(const PoolMessages &) = delete;
+
+  // Posts what goes wrong in this pool from now on.
+  void watch(GstBufferPool *pool, Use use);
+  // A start: every message may be posted again.
+  void reset() noexcept;
+  // A frame has left: memory that ends after it is another failure.
+  void end_failure() noexcept { failed_ = false; }
+  // The allocator's notice as an info message.
+  void tell_notice(GstDrmAllocator *allocator);
+
+private:
+  struct Watch;
+  GstPtr<GstElement> element();
+  static void on_exhausted(GstBufferPool *pool, gpointer data);
+  static void on_failed(GstBufferPool *pool, const GError *error, gpointer data);
+
+  GWeakRef element_{};
+  std::atomic<bool> told_exhausted_{false};
+  std::atomic<bool> told_notice_{false};
+  std::atomic<bool> failed_{false};
+};
+
 namespace {
+
+// Buffers of this size that one pool may make where the user names no number: what half of the
+// process's descriptors and half of the machine's memory hold, and never so few that a decoder with
+// all its reference frames waits for itself. `min` is what downstream keeps, and one.
+guint automatic_bound(gsize frame_bytes, guint min)
+{
+  // H.264 and H.265 keep 16 reference frames at most (ITU-T H.264 A.3.1, H.265 A.4.2); the rest is
+  // for a decoder's threads.
+  constexpr guint kFewest = 16 + 4;
+  constexpr guint64 kMost = 1U << 16;
+  guint64 bound = kMost;
+  struct rlimit descriptors = {};
+  if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur != RLIM_INFINITY)
+    bound = std::min<guint64>(bound, descriptors.rlim_cur / 2); // one for each buffer
+  bound = std::min(bound, frames_in_half_of_memory(frame_bytes));
+  return static_cast<guint>(std::max<guint64>(bound, min + kFewest));
+}
+
+struct PoolNumbers {
+  guint64 frames = 0;
+  guint64 bytes = 0;
+  guint64 out = 0;
+};
+
+PoolNumbers numbers_of(GstBufferPool *pool)
+{
+  PoolNumbers numbers;
+  GstStructure *stats = gst_drm_buffer_pool_get_stats(GST_DRM_BUFFER_POOL(pool));
+  if (!stats) // out of memory, which is what the message is about
+    return numbers;
+  gst_structure_get(stats, "frames", G_TYPE_UINT64, &numbers.frames, "bytes", G_TYPE_UINT64,
+                    &numbers.bytes, "out", G_TYPE_UINT64, &numbers.out, nullptr);
+  gst_structure_free(stats);
+  return numbers;
+}
+
+// "24.9 MiB"
+std::string mebibytes(guint64 bytes)
+{
+  const guint64 tenths = (bytes * 10 + (1U << 19)) >> 20;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MiB";
+}
+
+// "queue0 (queue) or what follows it": who holds buffers of a pool. Upstream holds those that it
+// writes into as well.
+std::string holders(GstElement *element, PoolMessages::Use use)
+{
+  std::string text = holders_downstream(element);
+  if (use == PoolMessages::Use::Upstream)
+    text += ", and " + peer_name(GST_BASE_TRANSFORM_SINK_PAD(element)) +
+            " where it keeps frames to decode others";
+  return text;
+}
 
 // Dumb and GBM buffers come in whole frames.
 bool makes_whole_frames(const GstPtr<GstDrmAllocator> &allocator)
@@ -59,6 +152,96 @@ GstPtr<GstDrmAllocator> downstream_allocator(GstQuery *query, guint32 fourcc, bo
 
 } // namespace
 
+// --- messages ------------------------------------------------------------------------------------
+
+// What a handler of a pool's signals knows.
+struct PoolMessages::Watch {
+  std::shared_ptr<PoolMessages> messages;
+  Use use;
+};
+
+GstPtr<GstElement> PoolMessages::element()
+{
+  return GstPtr<GstElement>::adopt(static_cast<GstElement *>(g_weak_ref_get(&element_)));
+}
+
+void PoolMessages::on_exhausted(GstBufferPool *pool, gpointer data)
+{
+  const auto *watch = static_cast<const Watch *>(data);
+  const GstPtr<GstElement> element = watch->messages->element();
+  if (!element || is_normal_wait(element.get()) || watch->messages->told_exhausted_.exchange(true))
+    return;
+  const PoolNumbers numbers = numbers_of(pool);
+  const std::string who = holders(element.get(), watch->use);
+  GST_ELEMENT_WARNING(element.get(), RESOURCE, NO_SPACE_LEFT,
+                      ("%s waits for a free buffer: it made %" G_GUINT64_FORMAT
+                       " (%s), as many as it may, %" G_GUINT64_FORMAT
+                       " are in use, and none came back for a second. They are held by %s. Let go "
+                       "of frames sooner there (drop old samples, shorten queues), or raise "
+                       "max-buffers.",
+                       GST_OBJECT_NAME(element.get()), numbers.frames,
+                       mebibytes(numbers.bytes).c_str(), numbers.out, who.c_str()),
+                      ("pool %s", GST_OBJECT_NAME(pool)));
+}
+
+void PoolMessages::on_failed(GstBufferPool *pool, const GError *error, gpointer data)
+{
+  const auto *watch = static_cast<const Watch *>(data);
+  const GstPtr<GstElement> element = watch->messages->element();
+  if (!element || watch->messages->failed_.exchange(true))
+    return;
+  const PoolNumbers numbers = numbers_of(pool);
+  const std::string who = holders(element.get(), watch->use);
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
+                  std::string(GST_OBJECT_NAME(element.get())) + " cannot make another buffer",
+                  take_error(g_error_copy(error)));
+  failure.advise("It has made " + std::to_string(numbers.frames) + " (" + mebibytes(numbers.bytes) +
+                 "), " + std::to_string(numbers.out) + " are in use, held by " + who +
+                 ". Let go of frames sooner there, set max-buffers to what there is room for, or "
+                 "raise the limit (ulimit -n for descriptors).");
+  failure.add("buffers", numbers.frames).add("bytes", numbers.bytes).add("in-use", numbers.out);
+  failure.add("holders", who).add("pool", GST_OBJECT_NAME(pool));
+  post_failure(element.get(), failure);
+}
+
+void PoolMessages::watch(GstBufferPool *pool, Use use)
+{
+  constexpr GClosureNotify free_watch = [](gpointer watch, GClosure *) noexcept {
+    delete static_cast<Watch *>(watch);
+  };
+  g_signal_connect_data(pool, "exhausted", G_CALLBACK(logging<on_exhausted>),
+                        new Watch{shared_from_this(), use}, free_watch,
+                        static_cast<GConnectFlags>(0));
+  g_signal_connect_data(pool, "allocation-failed", G_CALLBACK(logging<on_failed>),
+                        new Watch{shared_from_this(), use}, free_watch,
+                        static_cast<GConnectFlags>(0));
+}
+
+void PoolMessages::reset() noexcept
+{
+  told_exhausted_ = false;
+  told_notice_ = false;
+  failed_ = false;
+}
+
+void PoolMessages::tell_notice(GstDrmAllocator *allocator)
+{
+  g_autofree gchar *notice = gst_drm_allocator_get_notice(allocator);
+  const GstPtr<GstElement> element = this->element();
+  if (!notice || !element || told_notice_.exchange(true))
+    return;
+  const std::string text = std::string(GST_OBJECT_NAME(element.get())) + ": " + notice + ".";
+  GST_ELEMENT_INFO(element.get(), RESOURCE, SETTINGS, ("%s", text.c_str()), ("%s", text.c_str()));
+}
+
+// --- settings ------------------------------------------------------------------------------------
+
+UploadAllocation::UploadAllocation(GstBaseTransform *element, FailedNegotiation &negotiation)
+    : element_(element), negotiation_(negotiation),
+      messages_(std::make_shared<PoolMessages>(GST_ELEMENT(element)))
+{
+}
+
 AllocationSettings UploadAllocation::settings() const
 {
   const std::lock_guard lock(settings_lock_);
@@ -69,7 +252,7 @@ AllocationSettings UploadAllocation::settings() const
 
 void UploadAllocation::forget_copies()
 {
-  pools_.drop_copy_pool();
+  copies_.drop();
   offer_ = Offer::NotAsked;
 }
 
@@ -82,13 +265,13 @@ void UploadAllocation::begin(const GstDrmVideoInfo &info, GstCaps *plain_caps, b
 
 void UploadAllocation::start()
 {
-  pools_.set_flushing(false);
-  pools_.reset_messages();
+  set_flushing(false);
+  messages_->reset();
 }
 
 void UploadAllocation::stop()
 {
-  pools_.drop_copy_pool();
+  copies_.drop();
   allocator_.reset();
   plain_caps_.reset();
   memfd_announced_ = false;
@@ -127,7 +310,7 @@ bool UploadAllocation::choose_allocator(GstQuery *query)
       open ? open_agreed_allocator(needs_, &error)
            : GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(wanted.kind, device, &error));
   if (!allocator_) {
-    if (failures_.claim()) {
+    if (negotiation_.claim()) {
       const std::string asked_by = unmet_memory(needs_, nullptr, "").asked_by;
       Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ_WRITE},
                       std::string(GST_OBJECT_NAME(element_)) +
@@ -162,11 +345,11 @@ Needs UploadAllocation::own_needs() const
 
 bool UploadAllocation::decide(GstQuery *query)
 {
-  pools_.drop_copy_pool();
+  copies_.drop();
   takes_video_meta_ = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   takes_crop_meta_ = gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
   if (!agree_on_needs(
-          GST_ELEMENT(element_), query, info_, own_needs(), [this] { return failures_.claim(); },
+          GST_ELEMENT(element_), query, info_, own_needs(), [this] { return negotiation_.claim(); },
           needs_))
     return false;
   held_downstream_ = MAX(buffers_kept(query), needs_.buffers_held);
@@ -183,7 +366,7 @@ std::string UploadAllocation::allocator_name() const
 
 bool UploadAllocation::check(const Unmet &unmet)
 {
-  if (unmet && failures_.claim())
+  if (unmet && negotiation_.claim())
     post_unmet(GST_ELEMENT(element_), unmet, plain_caps_.get());
   return !unmet;
 }
@@ -232,8 +415,12 @@ bool UploadAllocation::propose(GstQuery *query)
       return false;
     pool = std::move(made->pool);
     size = made->size;
-    pools_.watch_offered(pool);
-    pools_.tell_notice(allocator_.get());
+    messages_->watch(pool.get(), PoolMessages::Use::Upstream);
+    {
+      const std::lock_guard lock(offered_lock_);
+      offered_ = pool;
+    }
+    messages_->tell_notice(allocator_.get());
   }
   gst_query_add_allocation_pool(query, pool.get(), size, min, max);
   offer_ = need_pool ? Offer::Made : Offer::Declined;
@@ -248,6 +435,32 @@ bool UploadAllocation::propose(GstQuery *query)
   GST_DEBUG_OBJECT(element_, "offering %" GST_PTR_FORMAT " to %s", pool.get(),
                    peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_)).c_str());
   return true;
+}
+
+// GstBufferPool warns of a flush of a pool that upstream has deactivated.
+void UploadAllocation::set_flushing(bool flushing)
+{
+  copies_.set_flushing(flushing);
+  const std::lock_guard lock(offered_lock_);
+  if (std::exchange(flushing_, flushing) == flushing)
+    return;
+  if (!flushing)
+    end_failure(); // the application tries again
+  if (offered_ && gst_buffer_pool_is_active(offered_.get()))
+    gst_buffer_pool_set_flushing(offered_.get(), flushing);
+}
+
+void UploadAllocation::end_failure() noexcept
+{
+  messages_->end_failure();
+}
+
+void UploadAllocation::leave_upstream()
+{
+  const std::lock_guard lock(offered_lock_);
+  if (flushing_ && offered_ && gst_buffer_pool_is_active(offered_.get()))
+    gst_buffer_pool_set_flushing(offered_.get(), FALSE);
+  offered_.reset();
 }
 
 // --- frames --------------------------------------------------------------------------------------
@@ -272,16 +485,18 @@ PoolSetup UploadAllocation::pool_setup(GstCaps *caps) const
   return setup;
 }
 
-// An active pool for copies. An Error without an errno where the pool has logged the reason.
-Result<GstPtr<GstBufferPool>> UploadAllocation::make_copy_pool()
+// An Error without a message where the pool has logged the reason.
+Result<void> UploadAllocation::make_copy_pool()
 {
   auto made = configure_pool(allocator_.get(), pool_setup(plain_caps_.get()));
   if (!made)
     return made.error();
-  if (!pools_.adopt_copy_pool(made->pool))
+  messages_->watch(made->pool.get(), PoolMessages::Use::Copies);
+  if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
     return Error{ErrorCode::Allocation, {}, out_of_descriptors(kDescriptorsOfFrame)};
-  pools_.tell_notice(allocator_.get());
-  return std::move(made->pool);
+  copies_.keep(std::move(made->pool));
+  messages_->tell_notice(allocator_.get());
+  return {};
 }
 
 // The pool only logs its reason, so one more frame is allocated for an Error.
@@ -319,21 +534,15 @@ GstFlowReturn UploadAllocation::fail_without_pool(const Error &why)
 
 GstFlowReturn UploadAllocation::acquire(GstPtr<GstBuffer> &buffer)
 {
-  GstPtr<GstBufferPool> pool = pools_.copy_pool();
-  const bool is_new = !pool;
-  if (is_new) {
-    auto made = make_copy_pool();
-    if (!made)
+  const bool is_new = !copies_.get();
+  if (is_new)
+    if (const auto made = make_copy_pool(); !made)
       return fail_without_pool(made.error());
-    pool = std::move(made).value();
-  }
-  GstBuffer *acquired = nullptr;
-  const GstFlowReturn ret = gst_buffer_pool_acquire_buffer(pool.get(), &acquired, nullptr);
-  buffer.reset(acquired);
+  const GstFlowReturn ret = copies_.acquire(buffer);
   if (ret == GST_FLOW_OK && is_new &&
-      !check(unmet_need(needs_, info_, acquired, allocator_name()))) {
+      !check(unmet_need(needs_, info_, buffer.get(), allocator_name()))) {
     buffer.reset();
-    pools_.drop_copy_pool();
+    copies_.drop();
     return GST_FLOW_ERROR;
   }
   return ret;

@@ -3,19 +3,20 @@
 // goes.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <string>
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/drm.h>
+#include <gst/drm/element/failed_negotiation.hpp>
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/pool.hpp>
 
-#include "gstdmabuffailures.hpp"
-#include "gstdmabufpools.hpp"
-
 namespace gstdrm {
+
+class PoolMessages;
 
 // The properties of dmabufupload that say where buffers come from; read when an allocation is
 // decided.
@@ -30,10 +31,7 @@ struct AllocationSettings {
 class UploadAllocation {
 public:
   // Both outlive this.
-  UploadAllocation(GstBaseTransform *element, Failures &failures)
-      : element_(element), failures_(failures), pools_(GST_ELEMENT(element))
-  {
-  }
+  UploadAllocation(GstBaseTransform *element, FailedNegotiation &negotiation);
 
   // Calls `change` with the settings, while the lock of the settings is held.
   template <typename Change> void change_settings(Change &&change)
@@ -55,12 +53,18 @@ public:
   // A free buffer of dmabuf memory; a failure is on the bus when it returns.
   GstFlowReturn acquire(GstPtr<GstBuffer> &buffer);
 
-  // Ends every wait for a buffer, upstream's as well.
-  void set_flushing(bool flushing) { pools_.set_flushing(flushing); }
+  // For FLUSH_START and on the way to NULL: ends every wait for a buffer, upstream's as well, and
+  // refuses new ones until set_flushing(false).
+  //
+  // Unlike StreamWaits::acquire(), which wakes one thread from one wait: this element made both
+  // pools, and any thread of upstream may wait in the offered pool at any time, unseen by this
+  // element. So the pools stay flushing for as long as the flush lasts.
+  void set_flushing(bool flushing);
   // A frame has left the element.
-  void end_failure() noexcept { pools_.end_failure(); }
-  // Upstream goes on without this element, or has stopped.
-  void leave_upstream() { pools_.leave_offered(); }
+  void end_failure() noexcept;
+  // Upstream goes on without this element, or has stopped: its pool stays usable, and is no longer
+  // watched.
+  void leave_upstream();
 
   // DMA_DRM always goes with a GstVideoMeta; a reader of plain video may know the default layout
   // alone.
@@ -82,7 +86,7 @@ private:
   bool choose_allocator(GstQuery *query);
   [[nodiscard]] Needs own_needs() const;
   void announce_memfd();
-  Result<GstPtr<GstBufferPool>> make_copy_pool();
+  Result<void> make_copy_pool();
   [[nodiscard]] PoolSetup pool_setup(GstCaps *caps) const;
   [[nodiscard]] std::string allocator_name() const;
   bool check(const Unmet &unmet); // posts it
@@ -94,10 +98,15 @@ private:
   [[nodiscard]] guint most_buffers() const;
 
   GstBaseTransform *const element_;
-  Failures &failures_;
+  FailedNegotiation &negotiation_;
   mutable OrderedMutex settings_lock_{100, "UploadAllocation::settings_lock_"};
   AllocationSettings settings_; // under settings_lock_
-  UploadPools pools_;
+  const std::shared_ptr<PoolMessages> messages_;
+  ActivePool copies_; // the element's own
+  // Guards the two below. GstBufferPool's own locks are taken under it.
+  OrderedMutex offered_lock_{10, "UploadAllocation::offered_lock_"};
+  GstPtr<GstBufferPool> offered_; // the last pool that upstream was offered
+  bool flushing_ = false;
   GstDrmVideoInfo info_{}; // of the linear layout of the plain input
   GstPtr<GstCaps> plain_caps_;
   bool plain_output_ = false;

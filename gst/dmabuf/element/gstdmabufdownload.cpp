@@ -18,14 +18,17 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include <gst/drm/core/format.hpp>
 #include <gst/drm/drm.h>
+#include <gst/drm/element/caps_features.hpp>
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/pool.hpp>
+#include <gst/drm/gstdrmcaps-words.hpp>
 
-#include "gstdmabuffailures.hpp"
 #include "gstdmabufframe.hpp"
 #include "gstdmabuftransform.hpp"
 
@@ -51,12 +54,11 @@ public:
 
 protected:
   GstFlowReturn process(GstPtr<GstBuffer> &frame) override;
-  [[nodiscard]] CopyRules copy_rules() const override;
-  GstFlowReturn fail(const Error &error) override;
+  [[nodiscard]] std::string suggest(const GstCaps *upstream,
+                                    const GstCaps *downstream) const override;
 
 private:
   GstFlowReturn fail(const Error &error, const char *advice);
-  GstFlowReturn refuse_copy(const char *reason);
   GstFlowReturn check_input(GstPtr<GstBuffer> &frame);
   GstFlowReturn prove_mappable(GstBuffer *frame);
   const char *reason_to_copy(GstPtr<GstBuffer> &frame) const;
@@ -77,10 +79,7 @@ private:
   bool proved_mappable_ = false; // since set_caps(): the CPU could map a frame
 };
 
-Downloader::Downloader(GstBaseTransform *element)
-    : Transformer(element, kDownloadRules, suggest_for_download)
-{
-}
+Downloader::Downloader(GstBaseTransform *element) : Transformer(element, kDownloadRules) {}
 
 void Downloader::drop_pool()
 {
@@ -101,15 +100,12 @@ bool Downloader::set_caps(GstCaps *incaps, GstCaps *outcaps)
 {
   drop_pool();
   proved_mappable_ = false;
-  g_autoptr(GError) error = nullptr;
-  if (!gst_drm_video_info_from_caps_full(&info_, incaps, &error)) {
-    failures().post(error, incaps);
+  if (!read_caps(incaps, info_))
     return false;
-  }
-  resolve_implicit(info_, implicit_modifier());
+  resolve_implicit(info_, implicit_modifier);
   dmabuf_input_ = is_dmabuf_caps(incaps);
   plain_caps_ = GstPtr<GstCaps>::share(outcaps);
-  GST_INFO_OBJECT(element(), "%" GST_PTR_FORMAT " from %" GST_PTR_FORMAT, outcaps, incaps);
+  GST_INFO_OBJECT(element_, "%" GST_PTR_FORMAT " from %" GST_PTR_FORMAT, outcaps, incaps);
   return true;
 }
 
@@ -135,7 +131,7 @@ bool Downloader::decide_allocation(GstQuery *query)
 // downstream keeps so many buffers.
 bool Downloader::propose_allocation(GstQuery *decide_query, GstQuery *query)
 {
-  if (!base_transform_class()->propose_allocation(element(), decide_query, query))
+  if (!base_transform_class()->propose_allocation(element_, decide_query, query))
     return false;
   for (const GType api : {GST_VIDEO_META_API_TYPE, GST_VIDEO_CROP_META_API_TYPE})
     if (!gst_query_find_allocation_meta(query, api, nullptr))
@@ -145,22 +141,49 @@ bool Downloader::propose_allocation(GstQuery *decide_query, GstQuery *query)
   Needs needs;
   needs.buffers_held = min_buffers_;
   needs.cpu_access = GST_DRM_ACCESS_READ;
-  add_needs(GST_ELEMENT(element()), query, needs);
+  add_needs(GST_ELEMENT(element_), query, needs);
   return true;
+}
+
+std::string Downloader::suggest(const GstCaps *upstream, const GstCaps *downstream) const
+{
+  const CapsRules rules = this->rules();
+  const GstPtr<GstCaps> can_send = gstdrm::transform_caps(rules, GST_PAD_SINK, upstream);
+  if (gst_caps_is_empty(can_send.get())) {
+    const std::vector<std::string> formats = strings_of(upstream, "drm-format");
+    const std::string text = formats.empty() ? "" : formats.front();
+    guint32 fourcc = 0;
+    guint64 modifier = GST_DRM_MODIFIER_LINEAR;
+    if (!text.empty() && gst_drm_format_parse(text.c_str(), &fourcc, &modifier, nullptr) &&
+        modifier != GST_DRM_MODIFIER_LINEAR)
+      return text + " (" + describe_modifier(modifier) +
+             ") is a device's own layout, which a CPU cannot read: ask upstream for " +
+             text.substr(0, text.find(':')) +
+             " without a modifier, which is linear, or download with the "
+             "device that wrote it (glupload ! gldownload for OpenGL).";
+    if (!text.empty())
+      return text +
+             " has no GstVideoFormat of the same bytes: ask upstream for another drm-format.";
+    if (!rules.implicit_is_linear && has_implicit(upstream))
+      return std::string(
+                 "A CPU reads linear frames only, and these caps do not say in which layout "
+                 "theirs lie. ") +
+             advise_implicit(ImplicitModifier::Auto, false);
+    return "Only DMA_DRM with a linear drm-format, or plain video, can be mapped by a CPU: a "
+           "dmabuf with an "
+           "implicit modifier has an unknown layout.";
+  }
+  const std::string field = differing_field(upstream, downstream);
+  if (!field.empty())
+    return "Put videoconvertscale after it, to change what differs.";
+  return "Put videoconvert after it.";
 }
 
 // --- frames --------------------------------------------------------------------------------------
 
 GstFlowReturn Downloader::fail(const Error &error, const char *advice)
 {
-  post_frame_failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED}, "cannot read a frame of",
-                     error, advice);
-  return GST_FLOW_ERROR;
-}
-
-GstFlowReturn Downloader::fail(const Error &error)
-{
-  return fail(error, "");
+  return fail_frame("cannot read a frame of", error, advice);
 }
 
 // The frame is what the caps say, and its device is done with it.
@@ -175,7 +198,7 @@ GstFlowReturn Downloader::check_input(GstPtr<GstBuffer> &frame)
   if (const auto checked = check_mappable_layout(frame.get(), info_.vinfo); !checked)
     return fail(checked.error(), kBreaksCaps);
   const auto waited =
-      wait_for_device(GST_ELEMENT(element()), frame.get(), stats(), waits().interrupt());
+      wait_for_device(GST_ELEMENT(element_), frame.get(), stats_, waits_.interrupt());
   if (!waited)
     return fail(waited.error(), "The device may hang; see the kernel log.");
   return *waited == Waited::Interrupted ? GST_FLOW_FLUSHING : GST_FLOW_OK;
@@ -225,32 +248,16 @@ GstFlowReturn Downloader::acquire(GstPtr<GstBuffer> &buffer)
     }
     copy_pool_ = std::move(pool);
   }
-  return waits().acquire(copy_pool_.get(), buffer);
-}
-
-Transformer::CopyRules Downloader::copy_rules() const
-{
-  return {info_.vinfo, takes_crop_meta_};
-}
-
-GstFlowReturn Downloader::refuse_copy(const char *reason)
-{
-  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS},
-                  std::string(GST_OBJECT_NAME(element())) +
-                      " may not copy (zero-copy=require), but frames of " + upstream_name() +
-                      " would have to be",
-                  Error{ErrorCode::Unsupported, reason, 0});
-  failure.advise("Put an element that reads GstVideoMeta after it (videoconvert), or set "
-                 "zero-copy=prefer.");
-  failure.add_property("zero-copy", "require").add("sender", upstream_name());
-  post_failure(GST_ELEMENT(element()), failure.add("caps", plain_caps_.get()));
-  return GST_FLOW_ERROR;
+  return waits_.acquire(copy_pool_.get(), buffer);
 }
 
 GstFlowReturn Downloader::copy(GstPtr<GstBuffer> &frame, const char *reason)
 {
-  if (zero_copy() == ZeroCopy::Require)
-    return refuse_copy(reason);
+  if (zero_copy == ZeroCopy::Require)
+    return refuse_copy(reason,
+                       "Put an element that reads GstVideoMeta after it (videoconvert), or set "
+                       "zero-copy=prefer.",
+                       plain_caps_.get());
   GstPtr<GstBuffer> output;
   if (const GstFlowReturn ret = acquire(output); ret != GST_FLOW_OK)
     return ret;
@@ -258,10 +265,12 @@ GstFlowReturn Downloader::copy(GstPtr<GstBuffer> &frame, const char *reason)
     return fail(Error{checked.error().code, "Downstream's pool: " + checked.error().message,
                       checked.error().sys_errno},
                 "Put an element that brings buffers of its own after it (videoconvert).");
-  set_copy_reason(reason);
-  const GstFlowReturn ret = transform(frame.get(), output.get());
+  if (const auto copied =
+          copy_into(output.get(), frame.get(), info_.vinfo, takes_crop_meta_, reason);
+      !copied)
+    return fail(copied.error(), "");
   frame = std::move(output);
-  return ret;
+  return GST_FLOW_OK;
 }
 
 // Why a checked frame cannot be passed on as it is; nullptr where it can, changed to what

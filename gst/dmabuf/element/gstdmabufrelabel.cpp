@@ -81,6 +81,7 @@ public:
 
   // Guarded by the element's object lock.
   std::string modifier;
+  [[nodiscard]] std::string modifier_text() const;   // takes that lock
   std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer}; // without effect: no frame is copied
   [[nodiscard]] GstStructure *stats() const { return stats_.to_structure(); }
 
@@ -161,13 +162,18 @@ Relabeler::Relabeler(GstBaseTransform *element) : element_(element)
   failure_.watch_caps(element->sinkpad);
 }
 
+std::string Relabeler::modifier_text() const
+{
+  GST_OBJECT_LOCK(element_);
+  std::string text = modifier;
+  GST_OBJECT_UNLOCK(element_);
+  return text;
+}
+
 // Nullopt also for a text that start() refuses.
 std::optional<std::uint64_t> Relabeler::known_modifier() const
 {
-  GST_OBJECT_LOCK(element_);
-  const std::string text = modifier;
-  GST_OBJECT_UNLOCK(element_);
-  const auto read = read_modifier(text);
+  const auto read = read_modifier(modifier_text());
   return read ? *read : std::nullopt;
 }
 
@@ -175,9 +181,7 @@ bool Relabeler::start()
 {
   stats_.reset();
   failure_.reset();
-  GST_OBJECT_LOCK(element_);
-  const std::string text = modifier;
-  GST_OBJECT_UNLOCK(element_);
+  const std::string text = modifier_text();
   const auto read = read_modifier(text);
   if (read)
     return true;
@@ -347,17 +351,17 @@ static Relabeler &relabeler_of(gpointer element) noexcept
 static void gst_dmabuf_relabel_set_property(GObject *object, guint id, const GValue *value,
                                             GParamSpec *spec)
 {
-  if (id == RELABEL_ZERO_COPY)
+  if (id == RELABEL_ZERO_COPY) {
     relabeler_of(object).zero_copy = gstdrm::zero_copy_from(value);
-  else if (id != RELABEL_MODIFIER)
+  } else if (id == RELABEL_MODIFIER) {
+    const gchar *given = g_value_get_string(value);
+    std::string text = given ? given : ""; // made before the lock is held
+    GST_OBJECT_LOCK(object);
+    relabeler_of(object).modifier.swap(text);
+    GST_OBJECT_UNLOCK(object);
+  } else {
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-  if (id != RELABEL_MODIFIER)
-    return;
-  const gchar *given = g_value_get_string(value);
-  std::string text = given ? given : ""; // made before the lock is held
-  GST_OBJECT_LOCK(object);
-  relabeler_of(object).modifier.swap(text);
-  GST_OBJECT_UNLOCK(object);
+  }
 }
 
 static void gst_dmabuf_relabel_get_property(GObject *object, guint id, GValue *value,
@@ -368,10 +372,8 @@ static void gst_dmabuf_relabel_get_property(GObject *object, guint id, GValue *v
   } else if (id == RELABEL_DRM_STATS) {
     g_value_take_boxed(value, relabeler_of(object).stats());
   } else if (id == RELABEL_MODIFIER) {
-    GST_OBJECT_LOCK(object);
-    if (const std::string &text = relabeler_of(object).modifier; !text.empty())
+    if (const std::string text = relabeler_of(object).modifier_text(); !text.empty())
       g_value_set_string(value, text.c_str());
-    GST_OBJECT_UNLOCK(object);
   } else {
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
   }

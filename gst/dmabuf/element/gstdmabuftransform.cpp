@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstdmabuftransform.hpp"
 
+#include <mutex>
 #include <utility>
 
 #include <gst/allocators/gstdmabuf.h>
@@ -58,20 +59,17 @@ const CapsParts &limits_of(GstBaseTransform *trans, GstPadDirection direction)
 
 } // namespace
 
-Transformer::Transformer(GstBaseTransform *element, const CapsRules &rules, SuggestFor suggest)
+Transformer::Transformer(GstBaseTransform *element, const CapsRules &rules)
     : element_(element), rules_(rules),
-      base_activate_mode_(GST_PAD_ACTIVATEMODEFUNC(GST_BASE_TRANSFORM_SINK_PAD(element))),
-      failures_(
-          element, [this] { return this->rules(); },
-          [this, suggest](const GstCaps *sent, const GstCaps *refusing) {
-            return suggest(this->rules(), sent, refusing);
-          })
+      base_activate_mode_(GST_PAD_ACTIVATEMODEFUNC(GST_BASE_TRANSFORM_SINK_PAD(element)))
 {
+  negotiation_.watch(GST_BASE_TRANSFORM_SINK_PAD(element),
+                     [this](const GstCaps *filter) { return mismatch(filter); });
 }
 
 CapsRules Transformer::rules() const noexcept
 {
-  return implicit_modifier_ == ImplicitModifier::Linear ? with_implicit_linear(rules_) : rules_;
+  return implicit_modifier == ImplicitModifier::Linear ? with_implicit_linear(rules_) : rules_;
 }
 
 std::string Transformer::upstream_name() const
@@ -79,34 +77,113 @@ std::string Transformer::upstream_name() const
   return peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
 }
 
-void Transformer::post_frame_failure(BusError on_bus, const char *what, const Error &error,
-                                     const char *advice)
+GstFlowReturn Transformer::fail_frame(const char *what, const Error &error, const char *advice)
 {
   const std::string sender = upstream_name();
   const auto caps =
       GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(element_)));
-  Failure failure(on_bus, std::string(GST_OBJECT_NAME(element_)) + " " + what + " " + sender,
-                  error);
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED},
+                  std::string(GST_OBJECT_NAME(element_)) + " " + what + " " + sender, error);
   post_failure(GST_ELEMENT(element_),
                failure.advise(advice).add("sender", sender).add("caps", caps.get()));
+  return GST_FLOW_ERROR;
+}
+
+// --- failures ------------------------------------------------------------------------------------
+
+bool Transformer::read_caps(const GstCaps *caps, GstDrmVideoInfo &info)
+{
+  g_autoptr(GError) error = nullptr;
+  if (gst_drm_video_info_from_caps_full(&info, caps, &error))
+    return true;
+  Failure failure({GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT},
+                  std::string(GST_OBJECT_NAME(element_)) + " cannot use the caps of " +
+                      upstream_name(),
+                  Error{ErrorCode::Caps, error->message, 0});
+  failure.add("sender", upstream_name()).add("caps", caps);
+  negotiation_.post(GST_ELEMENT(element_), failure);
+  return false;
+}
+
+void Transformer::explain(const GstCaps *upstream)
+{
+  if (negotiation_.claim())
+    post_mismatch(GST_ELEMENT(element_), mismatch(upstream));
+}
+
+Mismatch Transformer::mismatch(const GstCaps *upstream) const
+{
+  const std::string origin = origin_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
+  const GstPtr<GstCaps> any = GstPtr<GstCaps>::adopt(gst_caps_new_any());
+  const GstPtr<GstCaps> sendable =
+      gstdrm::transform_caps(rules(), GST_PAD_SINK, upstream ? upstream : any.get());
+  return describe_mismatch(
+      {nothing_in_common(GST_ELEMENT(element_)),
+       {origin, "has", upstream, sendable.get()},
+       restrictions_after(GST_BASE_TRANSFORM_SRC_PAD(element_))},
+      [this](const GstCaps *sent, const GstCaps *refusing) { return suggest(sent, refusing); });
 }
 
 // --- caps ----------------------------------------------------------------------------------------
+
+// What the peer's answer allows on the pad in `direction`. ANY allows all of the template.
+CapsParts Transformer::work_out(const CapsRules &rules, GstPadDirection direction,
+                                const GstCaps *peer) const
+{
+  const GstPadDirection other = opposite(direction);
+  const CapsParts &limits = limits_of(element_, other);
+  const CapsParts allowed =
+      gst_caps_is_any(peer)
+          ? transform_parts(rules, other, limits)
+          : transform_parts(rules, other, intersect_parts(take_apart(peer), limits));
+  return intersect_parts(allowed, limits_of(element_, direction));
+}
+
+GstPtr<GstCaps> Transformer::answer_for(GstPadDirection direction, GstCaps *peer, GstCaps *filter)
+{
+  constexpr std::size_t kMostFilters = 8; // a neighbour asks with two or three of its own
+  if (filter && gst_caps_is_any(filter))  // filters nothing
+    filter = nullptr;
+  const CapsRules rules = this->rules();
+  Answers old; // freed when the lock is not held
+  const std::lock_guard lock(answers_lock_);
+  Answers &known = answers_[direction == GST_PAD_SINK ? 1 : 0];
+  if (!known.peer || known.rules != rules || !caps_are_same(known.peer.get(), peer))
+    old = std::exchange(
+        known, Answers{rules, GstPtr<GstCaps>::share(peer), work_out(rules, direction, peer), {}});
+  for (const auto &[asked, answer] : known.by_filter)
+    if (asked.get() == filter || (asked && filter && caps_are_same(asked.get(), filter)))
+      return answer;
+  auto answer = GstPtr<GstCaps>::adopt(
+      filter ? put_together(filter_parts(direction, known.allowed, take_apart(filter)))
+             : put_together(known.allowed));
+  known.by_filter.emplace_back(GstPtr<GstCaps>::share(filter), answer);
+  if (known.by_filter.size() > kMostFilters) {
+    old.by_filter.push_back(std::move(known.by_filter.front()));
+    known.by_filter.pop_front();
+  }
+  return answer;
+}
 
 // The caps that the pad can take or send now. The peer is asked without a filter: with one, it
 // would compare a list with its own, each string with each, and answer anew for every filter; sizes
 // and rates are few enough to be compared here.
 GstPtr<GstCaps> Transformer::answer_caps(GstPadDirection direction, GstCaps *filter)
 {
-  const GstPadDirection other = opposite(direction);
-  const auto peer =
-      GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad_of(element_, other), nullptr));
-  GstPtr<GstCaps> answer = answers_.answer({rules(), direction, limits_of(element_, direction),
-                                            limits_of(element_, other), peer.get(), filter});
+  const auto peer = GstPtr<GstCaps>::adopt(
+      gst_pad_peer_query_caps(pad_of(element_, opposite(direction)), nullptr));
+  GstPtr<GstCaps> answer = answer_for(direction, peer.get(), filter);
   GST_DEBUG_OBJECT(
       element_, "%s filter %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", answer %" GST_PTR_FORMAT,
       direction == GST_PAD_SINK ? "sink" : "src", filter, peer.get(), answer.get());
   return answer;
+}
+
+void Transformer::forget_answers()
+{
+  std::array<Answers, 2> old;
+  const std::lock_guard lock(answers_lock_);
+  std::swap(old, answers_);
 }
 
 bool Transformer::query(GstPadDirection direction, GstQuery *query)
@@ -166,18 +243,16 @@ void Transformer::explain_refused_caps(GstEvent *event)
   GstCaps *caps = nullptr;
   gst_event_parse_caps(event, &caps);
   const auto known = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(element_->sinkpad));
-  GstDrmVideoInfo ignored;
-  g_autoptr(GError) error = nullptr;
   // The template has implicit caps, which the property may forbid.
   if (!caps_meet(caps, known.get()) ||
       (has_implicit(caps) &&
        gst_caps_is_empty(gstdrm::transform_caps(rules(), GST_PAD_SINK, caps).get()))) {
-    failures_.begin(caps);
-    failures_.explain(caps);
-  } else if (gst_caps_is_fixed(caps) &&
-             !gst_drm_video_info_from_caps_full(&ignored, caps, &error)) {
-    failures_.begin(caps);
-    failures_.post(error, caps);
+    negotiation_.begin(caps);
+    explain(caps);
+  } else if (GstDrmVideoInfo info;
+             gst_caps_is_fixed(caps) && !gst_drm_video_info_from_caps(&info, caps)) {
+    negotiation_.begin(caps);
+    (void)read_caps(caps, info); // posts why not
   }
 }
 
@@ -192,16 +267,10 @@ bool Transformer::sink_event(GstEvent *event)
     waits_.allow();
   if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
     return base->sink_event(element_, event) != FALSE;
-  GstCaps *caps = nullptr;
-  gst_event_parse_caps(event, &caps);
-  const auto kept = GstPtr<GstCaps>::share(caps);
-  failures_.begin(caps);
-  const bool accepted = base->sink_event(element_, event) != FALSE;
-  if (accepted)
-    failures_.succeed();
-  else if (!is_flushing(GST_ELEMENT(element_)))
-    failures_.explain(kept.get());
-  return accepted;
+  return negotiation_.take(
+      GST_ELEMENT(element_), event,
+      [&](GstEvent *passed) { return base->sink_event(element_, passed) != FALSE; },
+      [this](const GstCaps *caps) { return mismatch(caps); });
 }
 
 // Downstream may answer otherwise from RECONFIGURE on, or be another element: pads that are linked
@@ -209,7 +278,7 @@ bool Transformer::sink_event(GstEvent *event)
 bool Transformer::src_event(GstEvent *event)
 {
   if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
-    answers_.forget();
+    forget_answers();
   return base_transform_class()->src_event(element_, event) != FALSE;
 }
 
@@ -227,13 +296,13 @@ bool Transformer::activate_sink_mode(GstPadMode mode, bool active)
 bool Transformer::start()
 {
   stats_.reset();
-  failures_.reset();
+  negotiation_.reset();
   return true;
 }
 
 bool Transformer::stop()
 {
-  answers_.forget();
+  forget_answers();
   return true;
 }
 
@@ -250,7 +319,7 @@ GstFlowReturn Transformer::submit_input_buffer(bool discont, GstBuffer *buffer)
     if (caps && upstream_may_choose_again())
       GST_INFO_OBJECT(element_, "no longer taken: %" GST_PTR_FORMAT, caps.get());
     else if (caps && !is_flushing(GST_ELEMENT(element_)))
-      failures_.explain(caps.get());
+      explain(caps.get());
   }
   return ret;
 }
@@ -264,24 +333,36 @@ GstFlowReturn Transformer::generate_output(GstBuffer **outbuf)
   const GstFlowReturn ret = process(frame);
   if (ret != GST_FLOW_OK)
     return ret;
-  failures_.succeed();
+  negotiation_.succeed();
   *outbuf = frame.release();
   stats_.frames++;
   return GST_FLOW_OK;
 }
 
-GstFlowReturn Transformer::transform(GstBuffer *from, GstBuffer *to)
+Result<void> Transformer::copy_into(GstBuffer *to, GstBuffer *from, const GstVideoInfo &info,
+                                    bool keeps_crop, const char *reason)
 {
-  const CopyRules rules = copy_rules();
-  const Result<std::uint64_t> copied = copy_frame(to, from, rules.info);
+  const Result<std::uint64_t> copied = copy_frame(to, from, info);
   if (!copied)
-    return fail(copied.error());
+    return copied.error();
   GST_BASE_TRANSFORM_GET_CLASS(element_)->copy_metadata(element_, from, to);
-  if (!rules.keeps_crop_meta || is_padded_frame(from, rules.info))
+  if (!keeps_crop || is_padded_frame(from, info))
     while (GstVideoCropMeta *meta = gst_buffer_get_video_crop_meta(to))
       gst_buffer_remove_meta(to, &meta->meta);
-  stats_.count_copy(GST_ELEMENT(element_), copied.value(), copy_reason_);
-  return GST_FLOW_OK;
+  stats_.count_copy(GST_ELEMENT(element_), copied.value(), reason);
+  return {};
+}
+
+GstFlowReturn Transformer::refuse_copy(const char *reason, const char *advice, const GstCaps *caps)
+{
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS},
+                  std::string(GST_OBJECT_NAME(element_)) +
+                      " may not copy (zero-copy=require), but frames of " + upstream_name() +
+                      " would have to be",
+                  Error{ErrorCode::Unsupported, reason, 0});
+  failure.advise(advice).add_property("zero-copy", "require").add("sender", upstream_name());
+  post_failure(GST_ELEMENT(element_), failure.add("caps", caps));
+  return GST_FLOW_ERROR;
 }
 
 } // namespace gstdrm
@@ -308,13 +389,21 @@ static gboolean gst_dmabuf_transform_transform_meta(GstBaseTransform *, GstBuffe
   return TRUE;
 }
 
+// Without this function GstBaseTransform would take the element for one that works in place, and
+// ask downstream nothing about buffers. generate_output() does all.
+static GstFlowReturn gst_dmabuf_transform_transform(GstBaseTransform *, GstBuffer *,
+                                                    GstBuffer *) noexcept
+{
+  return GST_FLOW_OK;
+}
+
 static void gst_dmabuf_transform_set_property(GObject *object, guint id, const GValue *value,
                                               GParamSpec *pspec) noexcept
 {
   if (id == PROP_ZERO_COPY)
-    transformer_of(object).set_zero_copy(gstdrm::zero_copy_from(value));
+    transformer_of(object).zero_copy = gstdrm::zero_copy_from(value);
   else if (id == PROP_IMPLICIT_MODIFIER)
-    transformer_of(object).set_implicit_modifier(gstdrm::implicit_modifier_from(value));
+    transformer_of(object).implicit_modifier = gstdrm::implicit_modifier_from(value);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
@@ -324,11 +413,11 @@ static void gst_dmabuf_transform_get_property(GObject *object, guint id, GValue 
 {
   const Transformer &transformer = transformer_of(object);
   if (id == PROP_ZERO_COPY)
-    gstdrm::set_zero_copy(value, transformer.zero_copy());
+    gstdrm::set_zero_copy(value, transformer.zero_copy);
   else if (id == PROP_DRM_STATS)
     g_value_take_boxed(value, transformer.stats_structure());
   else if (id == PROP_IMPLICIT_MODIFIER)
-    gstdrm::set_implicit_modifier(value, transformer.implicit_modifier());
+    gstdrm::set_implicit_modifier(value, transformer.implicit_modifier);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
@@ -370,9 +459,7 @@ static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
   trans_class->propose_allocation = logging<transformer_of, &Transformer::propose_allocation>;
   trans_class->submit_input_buffer = posting<transformer_of, &Transformer::submit_input_buffer>;
   trans_class->generate_output = posting<transformer_of, &Transformer::generate_output>;
-  // Without transform() GstBaseTransform would take the element for one that works in place, and
-  // ask downstream nothing about buffers.
-  trans_class->transform = posting<transformer_of, &Transformer::transform>;
+  trans_class->transform = gst_dmabuf_transform_transform;
   trans_class->transform_meta = gst_dmabuf_transform_transform_meta;
   trans_class->sink_event = posting<transformer_of, &Transformer::sink_event>;
   trans_class->src_event = posting<transformer_of, &Transformer::src_event>;

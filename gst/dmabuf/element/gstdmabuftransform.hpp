@@ -3,16 +3,20 @@
 // counters, copies, and failed negotiation that explains itself.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
+#include <utility>
 
 #include <gst/base/gstbasetransform.h>
+#include <gst/drm/core/ordered_mutex.hpp>
+#include <gst/drm/element/failed_negotiation.hpp>
 #include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
 
-#include "gstdmabufanswers.hpp"
-#include "gstdmabuffailures.hpp"
+#include "gstdmabufcaps.hpp"
 #include "gstdmabufwaits.hpp"
 
 namespace gstdrm {
@@ -21,22 +25,19 @@ namespace gstdrm {
 // each of GstBaseTransform's. All state is private to this class and to those that it is made of.
 //
 // Locks, in the order in which a thread takes them: first the lock of StreamWaits or that of
-// UploadPools, never both, and GstBufferPool's own under either; then, as leaves, those of
-// CapsAnswers, Interrupt and the upload's settings. No lock is held while another element is called
-// or a message is posted, but for a flush of a pool.
+// UploadAllocation, never both, and GstBufferPool's own under either; then, as leaves, the lock of
+// the answers, and those of Interrupt and of the upload's settings. No lock is held while another
+// element is called or a message is posted, but for a flush of a pool.
 class Transformer {
 public:
-  using SuggestFor = std::string (*)(const CapsRules &, const GstCaps *, const GstCaps *);
-  Transformer(GstBaseTransform *element, const CapsRules &rules, SuggestFor suggest);
+  Transformer(GstBaseTransform *element, const CapsRules &rules);
   Transformer(const Transformer &) = delete;
   Transformer &operator=(const Transformer &) = delete;
   virtual ~Transformer() = default;
 
   // The properties that both elements have, any thread.
-  void set_zero_copy(ZeroCopy zero_copy) noexcept { zero_copy_ = zero_copy; }
-  [[nodiscard]] ZeroCopy zero_copy() const noexcept { return zero_copy_; }
-  void set_implicit_modifier(ImplicitModifier setting) noexcept { implicit_modifier_ = setting; }
-  [[nodiscard]] ImplicitModifier implicit_modifier() const noexcept { return implicit_modifier_; }
+  std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer};
+  std::atomic<ImplicitModifier> implicit_modifier{ImplicitModifier::Auto};
   [[nodiscard]] GstStructure *stats_structure() const { return stats_.to_structure(); }
 
   // Any thread.
@@ -59,49 +60,61 @@ public:
   GstFlowReturn submit_input_buffer(bool discont, GstBuffer *buffer);
   // The frame that submit_input_buffer() queued, as it is or copied.
   GstFlowReturn generate_output(GstBuffer **outbuf);
-  // Copies a checked frame into a buffer with planes of its own, with timestamps, flags and every
-  // meta that does not describe memory. Counted, and announced the first time. A GstVideoCropMeta
-  // of a padded frame was acted on, and is left out.
-  GstFlowReturn transform(GstBuffer *from, GstBuffer *to);
 
 protected:
   // Takes a frame and gives the one that leaves the element.
   virtual GstFlowReturn process(GstPtr<GstBuffer> &frame) = 0;
-  // What transform() does with a frame.
-  struct CopyRules {
-    const GstVideoInfo &info;
-    bool keeps_crop_meta; // downstream crops a frame that is not padded
-  };
-  [[nodiscard]] virtual CopyRules copy_rules() const = 0;
-  // Posts the error of a frame that cannot be taken.
-  virtual GstFlowReturn fail(const Error &error) = 0;
+  // The nearest fix, in whole sentences, for caps that upstream sent (or offers) and downstream
+  // refuses. Any thread.
+  [[nodiscard]] virtual std::string suggest(const GstCaps *upstream,
+                                            const GstCaps *downstream) const = 0;
 
-  // Writes down why the frame at hand is copied: a string literal.
-  void set_copy_reason(const char *reason) noexcept { copy_reason_ = reason; }
-  [[nodiscard]] GstBaseTransform *element() const noexcept { return element_; }
+  // Copies a checked frame into a buffer with planes of its own, with timestamps, flags and every
+  // meta that does not describe memory. Counted, and announced the first time with `reason`, a
+  // string literal. A GstVideoCropMeta of a padded frame was acted on, and is left out; that of
+  // another frame is kept where downstream crops.
+  Result<void> copy_into(GstBuffer *to, GstBuffer *from, const GstVideoInfo &info, bool keeps_crop,
+                         const char *reason);
+  // Posts that zero-copy=require forbids the copy.
+  GstFlowReturn refuse_copy(const char *reason, const char *advice, const GstCaps *caps);
   [[nodiscard]] std::string upstream_name() const;
   // Posts that the element `what` ("cannot take a frame of") upstream, with its caps.
-  void post_frame_failure(BusError on_bus, const char *what, const Error &error,
-                          const char *advice);
-  Stats &stats() noexcept { return stats_; }
-  StreamWaits &waits() noexcept { return waits_; }
-  Failures &failures() noexcept { return failures_; }
+  GstFlowReturn fail_frame(const char *what, const Error &error, const char *advice);
+  // The rules that the properties of the element have chosen. Any thread.
+  [[nodiscard]] CapsRules rules() const noexcept;
+  // Returns false if the caps cannot be read, which is posted unless the negotiation has a message.
+  [[nodiscard]] bool read_caps(const GstCaps *caps, GstDrmVideoInfo &info);
+
+  GstBaseTransform *const element_; // owns this
+  Stats stats_;
+  FailedNegotiation negotiation_;
+  StreamWaits waits_;
 
 private:
-  [[nodiscard]] CapsRules rules() const noexcept;
+  [[nodiscard]] Mismatch mismatch(const GstCaps *upstream) const;
+  // Posts an error that names both sides and what helps, unless the negotiation has a message.
+  void explain(const GstCaps *upstream);
   GstPtr<GstCaps> answer_caps(GstPadDirection direction, GstCaps *filter);
+  GstPtr<GstCaps> answer_for(GstPadDirection direction, GstCaps *peer, GstCaps *filter);
+  [[nodiscard]] CapsParts work_out(const CapsRules &rules, GstPadDirection direction,
+                                   const GstCaps *peer) const;
+  void forget_answers();
   bool upstream_may_choose_again();
 
-  GstBaseTransform *const element_;                     // owns this
   const CapsRules rules_;                               // without the properties
   const GstPadActivateModeFunction base_activate_mode_; // of GstBaseTransform
-  Stats stats_;
-  std::atomic<ZeroCopy> zero_copy_{ZeroCopy::Prefer};
-  std::atomic<ImplicitModifier> implicit_modifier_{ImplicitModifier::Auto};
-  CapsAnswers answers_;
-  Failures failures_;
-  StreamWaits waits_;
-  const char *copy_reason_ = ""; // streaming thread
+  // One element asks and is asked the same many times while a pipeline starts, and a GPU's list has
+  // hundreds of pairs. An answer depends on nothing but the templates, the rules, the peer's answer
+  // and the filter, and the last three are the key: nothing that is remembered can be out of date.
+  struct Answers {
+    CapsRules rules{};
+    GstPtr<GstCaps> peer;
+    CapsParts allowed; // the unfiltered answer
+    // By filter, the oldest first; without a filter: the unfiltered answer.
+    std::deque<std::pair<GstPtr<GstCaps>, GstPtr<GstCaps>>> by_filter;
+  };
+  OrderedMutex answers_lock_{kLeafLockRank, "Transformer::answers_lock_"};
+  std::array<Answers, 2> answers_; // of the source pad, of the sink pad; under answers_lock_
 };
 
 } // namespace gstdrm

@@ -16,19 +16,22 @@
  *
  * Since: 0.1
  */
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/drm.h>
+#include <gst/drm/element/caps_features.hpp>
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/element/producer.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
+#include <gst/drm/gstdrmcaps-words.hpp>
 
 #include "gstdmabufallocation.hpp"
-#include "gstdmabuffailures.hpp"
 #include "gstdmabufframe.hpp"
 #include "gstdmabuftransform.hpp"
 
@@ -58,22 +61,22 @@ public:
 
 protected:
   GstFlowReturn process(GstPtr<GstBuffer> &frame) override;
-  [[nodiscard]] CopyRules copy_rules() const override;
-  GstFlowReturn fail(const Error &error) override;
+  [[nodiscard]] std::string suggest(const GstCaps *upstream,
+                                    const GstCaps *downstream) const override;
 
 private:
   const char *reason_to_copy(GstPtr<GstBuffer> &frame);
   [[nodiscard]] bool has_tight_rows(GstBuffer *buffer, const FrameLayout &layout) const;
   GstFlowReturn pass_through(GstPtr<GstBuffer> &frame);
   GstFlowReturn copy(GstPtr<GstBuffer> &frame, const char *reason);
-  GstFlowReturn refuse_copy(const char *reason);
+  GstFlowReturn fail(const Error &error);
 
   UploadAllocation allocation_;
   GstDrmVideoInfo info_{}; // streaming thread: of the input, of plain video its linear layout
 };
 
 Uploader::Uploader(GstBaseTransform *element)
-    : Transformer(element, kUploadRules, suggest_for_upload), allocation_(element, failures())
+    : Transformer(element, kUploadRules), allocation_(element, negotiation_)
 {
 }
 
@@ -82,18 +85,15 @@ Uploader::Uploader(GstBaseTransform *element)
 bool Uploader::set_caps(GstCaps *incaps, GstCaps *outcaps)
 {
   allocation_.forget_copies();
-  g_autoptr(GError) error = nullptr;
-  if (!gst_drm_video_info_from_caps_full(&info_, incaps, &error)) {
-    failures().post(error, incaps);
+  if (!read_caps(incaps, info_))
     return false;
-  }
-  gst_base_transform_set_passthrough(element(), is_dmabuf_caps(incaps));
+  gst_base_transform_set_passthrough(element_, is_dmabuf_caps(incaps));
   if (is_dmabuf_caps(incaps)) {
-    GST_INFO_OBJECT(element(), "passing %" GST_PTR_FORMAT " through", incaps);
+    GST_INFO_OBJECT(element_, "passing %" GST_PTR_FORMAT " through", incaps);
     return true;
   }
   allocation_.begin(info_, incaps, !is_dmabuf_caps(outcaps));
-  GST_INFO_OBJECT(element(), "%" GST_PTR_FORMAT " from %" GST_PTR_FORMAT, outcaps, incaps);
+  GST_INFO_OBJECT(element_, "%" GST_PTR_FORMAT " from %" GST_PTR_FORMAT, outcaps, incaps);
   return true;
 }
 
@@ -104,9 +104,81 @@ bool Uploader::decide_allocation(GstQuery *query)
 
 bool Uploader::propose_allocation(GstQuery *decide_query, GstQuery *query)
 {
-  if (!base_transform_class()->propose_allocation(element(), decide_query, query))
+  if (!base_transform_class()->propose_allocation(element_, decide_query, query))
     return false;
-  return gst_base_transform_is_passthrough(element()) || allocation_.propose(query);
+  return gst_base_transform_is_passthrough(element_) || allocation_.propose(query);
+}
+
+// --- what helps where nothing is in common -------------------------------------------------------
+
+guint depth_of(const std::string &format)
+{
+  const GstVideoFormat number = gst_video_format_from_string(format.c_str());
+  return number == GST_VIDEO_FORMAT_UNKNOWN
+             ? 0
+             : GST_VIDEO_FORMAT_INFO_DEPTH(gst_video_format_get_info(number), 0);
+}
+
+// Where upstream has more than 8 bits, formats that keep them come first.
+void put_deep_first(const GstCaps *upstream, std::vector<std::string> &formats)
+{
+  const std::vector<std::string> sent = strings_of(upstream, "format");
+  if (!sent.empty() &&
+      std::none_of(sent.begin(), sent.end(), [](const auto &f) { return depth_of(f) <= 8; }))
+    std::stable_partition(formats.begin(), formats.end(),
+                          [](const auto &format) { return depth_of(format) > 8; });
+}
+
+std::string fix_for_field(const std::string &field)
+{
+  if (field.starts_with("width") || field.starts_with("height") ||
+      field.starts_with("pixel-aspect-ratio"))
+    return "Put videoscale before it, or choose another size.";
+  return "Put videoconvert before it.";
+}
+
+std::string Uploader::suggest(const GstCaps *upstream, const GstCaps *downstream) const
+{
+  const CapsRules rules = this->rules();
+  const GstPtr<GstCaps> can_send = gstdrm::transform_caps(rules, GST_PAD_SINK, upstream);
+  const GstPtr<GstCaps> can_take = gstdrm::transform_caps(rules, GST_PAD_SRC, downstream);
+  const std::vector<std::string> sent = strings_of(can_send.get(), "drm-format");
+  const std::vector<std::string> taken = strings_of(downstream, "drm-format");
+  std::vector<std::string> plain = strings_of(can_take.get(), "format");
+  std::erase(plain, "DMA_DRM");
+  put_deep_first(upstream, plain);
+  std::string tiled;
+  for (const std::string &format : sent)
+    if (std::any_of(taken.begin(), taken.end(),
+                    [&](const auto &t) { return t.starts_with(format + ":"); }))
+      tiled = format;
+
+  if (gst_caps_is_empty(downstream))
+    return "Its source pad has no peer that takes video: link it to a sink or a converter.";
+  if (plain.empty() && !rules.implicit_is_linear && has_implicit(downstream))
+    return "Downstream takes DMA buffers, and does not say in which layout: have it say which "
+           "modifier it means (format=DMA_DRM), or set implicit-modifier=linear where it takes "
+           "linear frames.";
+  if (plain.empty())
+    return "A CPU can write linear layouts only, and downstream takes none: upload with the device "
+           "that "
+           "reads the frames (glupload for OpenGL), or choose a downstream element that takes "
+           "linear.";
+  const std::string alternative = join(plain, ", ", 120);
+  if (gst_caps_is_empty(can_send.get()))
+    return "Upstream's format has no linear DRM fourcc of the same bytes: put videoconvert before "
+           "it, "
+           "for one of " +
+           alternative + ".";
+  if (!tiled.empty())
+    return "Downstream takes " + tiled +
+           " in tiled layouts only, which a CPU cannot write: put videoconvert "
+           "before it, for one of " +
+           alternative + ", or upload with the device that reads the frames.";
+  const std::string field = differing_field(upstream, downstream);
+  if (!field.empty())
+    return fix_for_field(field);
+  return "Put videoconvert before it, for one of " + alternative + ".";
 }
 
 // --- frames --------------------------------------------------------------------------------------
@@ -139,7 +211,7 @@ const char *Uploader::reason_to_copy(GstPtr<GstBuffer> &frame)
   }
   const Result<FrameLayout> layout = importable_layout(frame.get(), info_);
   if (!layout) {
-    GST_DEBUG_OBJECT(element(), "%s", layout.error().message.c_str());
+    GST_DEBUG_OBJECT(element_, "%s", layout.error().message.c_str());
     return "upstream's dmabuf has a layout that devices cannot import";
   }
   if (has_tight_rows(frame.get(), *layout))
@@ -157,40 +229,22 @@ const char *Uploader::reason_to_copy(GstPtr<GstBuffer> &frame)
   return nullptr;
 }
 
-GstFlowReturn Uploader::refuse_copy(const char *reason)
-{
-  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS},
-                  std::string(GST_OBJECT_NAME(element())) +
-                      " may not copy (zero-copy=require), but frames of " + upstream_name() +
-                      " would have to be",
-                  Error{ErrorCode::Unsupported, reason, 0});
-  failure.advise("Use an upstream element that writes into the pool it is offered (a decoder with "
-                 "direct rendering), or zero-copy=prefer.");
-  failure.add_property("zero-copy", "require").add("sender", upstream_name());
-  post_failure(GST_ELEMENT(element()), failure);
-  return GST_FLOW_ERROR;
-}
-
 GstFlowReturn Uploader::fail(const Error &error)
 {
-  post_frame_failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED}, "cannot take a frame of",
-                     error, "");
-  return GST_FLOW_ERROR;
-}
-
-Transformer::CopyRules Uploader::copy_rules() const
-{
-  return {info_.vinfo, allocation_.takes_crop_meta()};
+  return fail_frame("cannot take a frame of", error, "");
 }
 
 GstFlowReturn Uploader::copy(GstPtr<GstBuffer> &frame, const char *reason)
 {
-  if (zero_copy() == ZeroCopy::Require)
-    return refuse_copy(reason);
+  if (zero_copy == ZeroCopy::Require)
+    return refuse_copy(reason,
+                       "Use an upstream element that writes into the pool it is offered (a decoder "
+                       "with direct rendering), or zero-copy=prefer.",
+                       nullptr);
   if (const auto checked = check_mappable_layout(frame.get(), info_.vinfo); !checked)
     return fail(checked.error());
   const auto waited =
-      wait_for_device(GST_ELEMENT(element()), frame.get(), stats(), waits().interrupt());
+      wait_for_device(GST_ELEMENT(element_), frame.get(), stats_, waits_.interrupt());
   if (!waited)
     return fail(waited.error());
   if (*waited == Waited::Interrupted)
@@ -198,10 +252,12 @@ GstFlowReturn Uploader::copy(GstPtr<GstBuffer> &frame, const char *reason)
   GstPtr<GstBuffer> output;
   if (const GstFlowReturn ret = allocation_.acquire(output); ret != GST_FLOW_OK)
     return ret;
-  set_copy_reason(reason);
-  const GstFlowReturn ret = transform(frame.get(), output.get());
+  if (const auto copied =
+          copy_into(output.get(), frame.get(), info_.vinfo, allocation_.takes_crop_meta(), reason);
+      !copied)
+    return fail(copied.error());
   frame = std::move(output);
-  return ret;
+  return GST_FLOW_OK;
 }
 
 // A frame that upstream says is a DMA buffer goes on as it is, and is one.
@@ -221,7 +277,7 @@ GstFlowReturn Uploader::pass_through(GstPtr<GstBuffer> &frame)
 
 GstFlowReturn Uploader::process(GstPtr<GstBuffer> &frame)
 {
-  if (gst_base_transform_is_passthrough(element()))
+  if (gst_base_transform_is_passthrough(element_))
     return pass_through(frame);
   const char *reason = reason_to_copy(frame);
   const GstFlowReturn flow = reason ? copy(frame, reason) : GST_FLOW_OK;
@@ -304,21 +360,19 @@ static GstStateChangeReturn gst_dmabuf_upload_change_state(GstElement *element,
 static void gst_dmabuf_upload_set_property(GObject *object, guint id, const GValue *value,
                                            GParamSpec *pspec)
 {
-  const auto change = [object](auto &&set) {
-    uploader_of(object).allocation().change_settings(set);
-  };
-  if (id == PROP_ALLOCATOR) {
-    const auto kind = static_cast<GstDrmAllocatorKind>(g_value_get_enum(value));
-    change([kind](AllocationSettings &settings) { settings.kind = kind; });
-  } else if (id == PROP_DEVICE) {
-    std::string device = g_value_get_string(value) ? g_value_get_string(value) : "";
-    change([&device](AllocationSettings &settings) { std::swap(settings.device, device); });
-  } else if (id == PROP_MAX_BUFFERS) {
-    const guint most = g_value_get_uint(value);
-    change([most](AllocationSettings &settings) { settings.max_buffers = most; });
-  } else {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  }
+  std::string device; // made, and freed, without the lock of the settings
+  if (id == PROP_DEVICE && g_value_get_string(value))
+    device = g_value_get_string(value);
+  uploader_of(object).allocation().change_settings([&](AllocationSettings &settings) {
+    if (id == PROP_ALLOCATOR)
+      settings.kind = static_cast<GstDrmAllocatorKind>(g_value_get_enum(value));
+    else if (id == PROP_DEVICE)
+      std::swap(settings.device, device);
+    else if (id == PROP_MAX_BUFFERS)
+      settings.max_buffers = g_value_get_uint(value);
+    else
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  });
 }
 
 static void gst_dmabuf_upload_get_property(GObject *object, guint id, GValue *value,

@@ -21,10 +21,10 @@ public:
 
   // A free buffer of an active pool; FLUSHING, without a message, where the wait for it was ended.
   //
-  // Unlike UploadPools::set_flushing(), which leaves its pools flushing until the flush ends: the
-  // pool here may be one that downstream made and that downstream's other users wait in. So end()
-  // sets the pool to flushing only while the streaming thread sleeps in the pool, and the streaming
-  // thread clears that when it wakes.
+  // Unlike UploadAllocation::set_flushing(), which leaves its pools flushing until the flush ends:
+  // the pool here may be one that downstream made and that downstream's other users wait in. So
+  // end() sets the pool to flushing only while the streaming thread sleeps in the pool, and the
+  // streaming thread clears that when it wakes.
   GstFlowReturn acquire(GstBufferPool *pool, GstPtr<GstBuffer> &buffer);
 
 private:

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <iterator>
 #include <span>
 #include <utility>
 
@@ -101,12 +100,6 @@ bool allows(const CapsPart &part, const char *field, const char *text)
   return found;
 }
 
-// Whether the frames are said to have fields; a mode that is not said is progressive.
-bool has_fields(const CapsPart &part)
-{
-  return !allows(part, "interlace-mode", "progressive");
-}
-
 // The part within a limit of this element, which has the memory and sizes.
 std::optional<CapsPart> within(const CapsPart &part, const CapsPart &limit)
 {
@@ -120,13 +113,6 @@ std::optional<CapsPart> within(const CapsPart &part, const CapsPart &limit)
     return std::nullopt;
   return CapsPart{std::move(rest), FeaturesPtr(gst_caps_features_copy(part.features.get())),
                   part.formats};
-}
-
-FormatSet pairs_where(const FormatSet &pairs, const auto &is_wanted)
-{
-  std::vector<Format> found;
-  std::ranges::copy_if(pairs.pairs(), std::back_inserter(found), is_wanted);
-  return FormatSet::from_pairs(std::move(found));
 }
 
 // The names of the pairs' linear frames.
@@ -172,12 +158,9 @@ CapsParts src_parts()
 GstPtr<GstCaps> template_of(CapsParts &&parts)
 {
   parts.push_back(copy_part(own_textures()));
-  const std::size_t count = parts.size();
-  for (std::size_t i = 0; i < count; i++) {
-    parts.push_back(copy_part(parts[i]));
-    gst_caps_features_add(parts.back().features.get(), kOverlays);
-  }
-  return GstPtr<GstCaps>::adopt(put_together(std::move(parts)));
+  auto caps = GstPtr<GstCaps>::adopt(put_together(std::move(parts)));
+  append_with_overlays(caps.get());
+  return caps;
 }
 
 // --- textures of frames --------------------------------------------------------------------------
@@ -219,24 +202,15 @@ CapsPart texture_part(const CapsPart &frame, const Way &way, const FormatSet &pa
 // Before there is a device: what the source pad's template says.
 void append_any_texture(CapsParts &result, const CapsPart &frame)
 {
-  for (CapsPart &part : src_parts()) {
-    StructurePtr rest(gst_structure_copy(frame.rest.get()));
-    gst_structure_remove_fields(rest.get(), "width", "height", "format", "colorimetry",
-                                "chroma-site", nullptr);
-    gst_structure_foreach(
-        part.rest.get(),
-        [](GQuark field, const GValue *value, gpointer into) noexcept -> gboolean {
-          const char *name = g_quark_to_string(field);
-          if (!g_str_equal(name, "width") && !g_str_equal(name, "height"))
-            gst_structure_id_set_value(static_cast<GstStructure *>(into), field, value);
-          return TRUE;
-        },
-        rest.get());
-    for (const char *field : {"width", "height"})
-      gst_structure_set_value(rest.get(), field, gst_structure_get_value(frame.rest.get(), field));
-    merge_part(result,
-               CapsPart{std::move(rest), features_like(frame, GST_CAPS_FEATURE_MEMORY_GL_MEMORY),
-                        std::nullopt});
+  for (const CapsPart &own : src_parts()) {
+    CapsPart part = copy_part(frame);
+    part.features = features_like(frame, GST_CAPS_FEATURE_MEMORY_GL_MEMORY);
+    part.formats.reset();
+    drop_colours(part);
+    for (const char *field : {"format", "texture-target"})
+      gst_structure_set_value(part.rest.get(), field,
+                              gst_structure_get_value(own.rest.get(), field));
+    merge_part(result, std::move(part));
   }
 }
 
@@ -249,7 +223,7 @@ void append_textures(CapsParts &result, const CapsPart &frame, FrameKind kind,
   }
   const FormatSet pairs = pairs_of(frame, kind, formats);
   for (const Way &way : formats.ways()) {
-    const FormatSet common = FormatSet::intersect(pairs, way.of(has_fields(frame)));
+    const FormatSet common = FormatSet::intersect(pairs, way.of(has_fields(frame.rest.get())));
     if (!common.empty())
       merge_part(result, texture_part(frame, way, common));
   }
@@ -289,15 +263,7 @@ CapsParts textures_of(const CapsParts &parts, const UploadFormats &formats)
 
 // Pairs that a texture may come from: those whose colorimetry is the texture's own, and others.
 struct Sources {
-  struct Pairs {
-    FormatSet same_colours, other_colours;
-    void add(const Way &way, const FormatSet &pairs)
-    {
-      FormatSet &set = way.keeps_colours ? same_colours : other_colours;
-      set = FormatSet::unite(set, pairs);
-    }
-  };
-  Pairs imported, copied;
+  FormatSet same_imports, other_imports, same_copies, other_copies;
 };
 
 FormatSet named_by(const CapsPart &texture, const FormatSet &pairs)
@@ -320,13 +286,16 @@ Sources sources_of(const CapsPart &texture, const UploadFormats &formats)
   for (const Way &way : formats.ways()) {
     if (!allows(texture, "texture-target", target_name(way.form.target)))
       continue;
-    const FormatSet &all = way.of(has_fields(texture));
+    const FormatSet &all = way.of(has_fields(texture.rest.get()));
     FormatSet pairs;
     if (way.form.format == GST_VIDEO_FORMAT_UNKNOWN)
       pairs = named_by(texture, all);
     else if (allows(texture, "format", gst_video_format_to_string(way.form.format)))
       pairs = all;
-    (way.is_copy ? sources.copied : sources.imported).add(way, pairs);
+    FormatSet &set = way.is_copy
+                         ? (way.keeps_colours ? sources.same_copies : sources.other_copies)
+                         : (way.keeps_colours ? sources.same_imports : sources.other_imports);
+    set = FormatSet::unite(set, pairs);
   }
   return sources;
 }
@@ -392,21 +361,16 @@ void append_frames(CapsParts &result, const CapsPart &texture, const UploadForma
     append_any_frame(result, other);
     return;
   }
-  const Sources sources = sources_of(texture, formats);
-  const auto unite = [](const FormatSet &a, const FormatSet &b) { return FormatSet::unite(a, b); };
-  FormatSet same_imports = sources.imported.same_colours;
-  FormatSet other_imports = sources.imported.other_colours;
-  FormatSet same_copies = sources.copied.same_colours;
-  FormatSet other_copies = sources.copied.other_colours;
+  auto [same_imports, other_imports, same_copies, other_copies] = sources_of(texture, formats);
   if (!has_colours(same)) { // then it is one list
-    same_imports = unite(same_imports, std::exchange(other_imports, {}));
-    same_copies = unite(same_copies, std::exchange(other_copies, {}));
+    same_imports = FormatSet::unite(same_imports, std::exchange(other_imports, {}));
+    same_copies = FormatSet::unite(same_copies, std::exchange(other_copies, {}));
   }
   append_dmabuf(result, same, same_imports);
   append_dmabuf(result, other, other_imports);
   if (formats.takes_plain()) {
-    append_plain(result, same, unite(same_imports, same_copies));
-    append_plain(result, other, unite(other_imports, other_copies));
+    append_plain(result, same, FormatSet::unite(same_imports, same_copies));
+    append_plain(result, other, FormatSet::unite(other_imports, other_copies));
   }
   append_dmabuf(result, same, FormatSet::subtract(same_copies, same_imports));
   append_dmabuf(result, other, FormatSet::subtract(other_copies, other_imports));

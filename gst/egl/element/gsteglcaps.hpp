@@ -27,6 +27,7 @@ struct TextureForm {
       GST_VIDEO_FORMAT_RGBA; // of the GL memory: RGBA, or the frame's own for one texture per plane
   // Whether RGBA is drawn of the planes, once for each frame.
   [[nodiscard]] bool draws() const noexcept { return shape == egl::Shape::Drawn; }
+  friend bool operator==(const TextureForm &, const TextureForm &) = default;
 };
 
 // What an uploader's device and its settings allow.
@@ -65,6 +66,7 @@ public:
     {
       return has_fields ? pairs_with_fields : pairs;
     }
+    friend bool operator==(const Way &, const Way &) = default;
   };
   [[nodiscard]] bool is_known() const noexcept { return is_known_; }
   [[nodiscard]] bool takes_plain() const noexcept { return takes_plain_; }
@@ -74,14 +76,11 @@ public:
   [[nodiscard]] const std::vector<Way> &ways() const noexcept { return ways_; }
   // Every pair that goes any way.
   [[nodiscard]] const FormatSet &all() const noexcept { return all_; }
-  friend bool operator==(const UploadFormats &a, const UploadFormats &b);
+  friend bool operator==(const UploadFormats &, const UploadFormats &) = default;
 
 private:
-  void add(const TextureForm &form, bool keeps_colours, FormatSet pairs, bool is_copy = false);
-
   bool is_known_ = false;
   bool takes_plain_ = true;
-  ImplicitModifier implicit_modifier_ = ImplicitModifier::Auto;
   std::uint32_t max_size_ = kMaxFrameSize;
   std::vector<Way> ways_;
   FormatSet all_;

@@ -15,8 +15,6 @@
  *
  * Since: 0.1
  */
-#include "gstegldmabufdownload.hpp"
-
 #include <atomic>
 
 #include <gst/drm/element/producer.hpp>
@@ -50,7 +48,7 @@ struct GstEglDmaBufDownloadClass {
 
 G_DEFINE_TYPE(GstEglDmaBufDownload, gst_egl_dmabuf_download, GST_TYPE_GL_BASE_FILTER)
 GST_ELEMENT_REGISTER_DEFINE(egldmabufdownload, "egldmabufdownload", GST_RANK_NONE,
-                            GST_TYPE_EGL_DMABUF_DOWNLOAD)
+                            gst_egl_dmabuf_download_get_type())
 
 static EglDownloader &downloader_of(gpointer object) noexcept
 {
@@ -89,19 +87,17 @@ static GstStateChangeReturn gst_egl_dmabuf_download_change_state(GstElement *ele
 // The messages of GstGLBaseFilter come here too.
 static gboolean gst_egl_dmabuf_download_post_message(GstElement *element, GstMessage *message)
 {
-  auto owned = gstdrm::GstPtr<GstMessage>::adopt(message);
-  return gstdrm::replace_gl_error(element, message, downloader_of(element).no_context()) ||
-         GST_ELEMENT_CLASS(gst_egl_dmabuf_download_parent_class)
-             ->post_message(element, owned.release());
+  return gstdrm::post_gl_message(element, message, downloader_of(element).no_context(),
+                                 gst_egl_dmabuf_download_parent_class);
 }
 
 static void gst_egl_dmabuf_download_set_property(GObject *object, guint id, const GValue *value,
                                                  GParamSpec *pspec) noexcept
 {
   if (id == DOWNLOAD_ZERO_COPY)
-    downloader_of(object).set_zero_copy(gstdrm::zero_copy_from(value));
+    downloader_of(object).zero_copy = gstdrm::zero_copy_from(value);
   else if (id == DOWNLOAD_IMPLICIT_MODIFIER)
-    downloader_of(object).set_implicit_modifier(gstdrm::implicit_modifier_from(value));
+    downloader_of(object).implicit_modifier = gstdrm::implicit_modifier_from(value);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
@@ -111,11 +107,11 @@ static void gst_egl_dmabuf_download_get_property(GObject *object, guint id, GVal
 {
   const EglDownloader &downloader = downloader_of(object);
   if (id == DOWNLOAD_ZERO_COPY)
-    gstdrm::set_zero_copy(value, downloader.zero_copy());
+    gstdrm::set_zero_copy(value, downloader.zero_copy);
   else if (id == DOWNLOAD_DRM_STATS)
     g_value_take_boxed(value, downloader.stats());
   else if (id == DOWNLOAD_IMPLICIT_MODIFIER)
-    gstdrm::set_implicit_modifier(value, downloader.implicit_modifier());
+    gstdrm::set_implicit_modifier(value, downloader.implicit_modifier);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
@@ -129,13 +125,6 @@ static void gst_egl_dmabuf_download_finalize(GObject *object) noexcept
 static GstDebugCategory *download_category() noexcept
 {
   return egl_dmabuf_download_debug;
-}
-
-static void add_template(GstElementClass *klass, const char *name, GstPadDirection direction,
-                         const gstdrm::GstPtr<GstCaps> &caps)
-{
-  gst_element_class_add_pad_template(
-      klass, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
 }
 
 static void gst_egl_dmabuf_download_class_init(GstEglDmaBufDownloadClass *klass)
@@ -160,8 +149,8 @@ static void gst_egl_dmabuf_download_class_init(GstEglDmaBufDownloadClass *klass)
   gst_element_class_set_static_metadata(
       element_class, "EGL DMA buffer downloader", "Filter/Video/Hardware",
       "Draws OpenGL textures into DMA buffers", "gst-drm contributors");
-  add_template(element_class, "sink", GST_PAD_SINK, gstdrm::download_sink_template());
-  add_template(element_class, "src", GST_PAD_SRC, gstdrm::download_src_template());
+  gstdrm::add_template(element_class, "sink", GST_PAD_SINK, gstdrm::download_sink_template());
+  gstdrm::add_template(element_class, "src", GST_PAD_SRC, gstdrm::download_src_template());
   element_class->change_state = posting<gst_egl_dmabuf_download_change_state>;
   element_class->post_message = logging<gst_egl_dmabuf_download_post_message>;
 

@@ -17,8 +17,6 @@
  *
  * Since: 0.1
  */
-#include "gstegldmabufupload.hpp"
-
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
 #include <gst/video/video.h>
@@ -38,9 +36,18 @@ GST_DEBUG_CATEGORY(gst_egl_dmabuf_upload_debug);
 
 enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS, PROP_IMPLICIT_MODIFIER, PROP_MODE, PROP_PROVE };
 
+struct GstEglDmaBufUpload {
+  GstGLBaseFilter parent;
+  EglUploader *uploader; // made in init, deleted in finalize
+};
+
+struct GstEglDmaBufUploadClass {
+  GstGLBaseFilterClass parent_class;
+};
+
 G_DEFINE_TYPE(GstEglDmaBufUpload, gst_egl_dmabuf_upload, GST_TYPE_GL_BASE_FILTER)
 GST_ELEMENT_REGISTER_DEFINE(egldmabufupload, "egldmabufupload", GST_RANK_NONE,
-                            GST_TYPE_EGL_DMABUF_UPLOAD)
+                            gst_egl_dmabuf_upload_get_type())
 
 #define GST_TYPE_EGL_DMABUF_UPLOAD_MODE (gst_egl_dmabuf_upload_mode_get_type())
 static GType gst_egl_dmabuf_upload_mode_get_type(void)
@@ -59,7 +66,7 @@ static GType gst_egl_dmabuf_upload_mode_get_type(void)
 
 static EglUploader &uploader_of(gpointer object) noexcept
 {
-  return *GST_EGL_DMABUF_UPLOAD(object)->uploader;
+  return *reinterpret_cast<GstEglDmaBufUpload *>(object)->uploader;
 }
 
 // Without this function GstBaseTransform would take the element for one that works in place, and
@@ -73,15 +80,9 @@ static GstFlowReturn gst_egl_dmabuf_upload_transform(GstBaseTransform *, GstBuff
 static GstStateChangeReturn gst_egl_dmabuf_upload_change_state(GstElement *element,
                                                                GstStateChange transition)
 {
-  EglUploader &uploader = uploader_of(element);
-  uploader.leave(transition);
-  const auto change = [&] {
+  return uploader_of(element).change_state(transition, [&] {
     return GST_ELEMENT_CLASS(gst_egl_dmabuf_upload_parent_class)->change_state(element, transition);
-  };
-  const GstStateChangeReturn ret =
-      transition == GST_STATE_CHANGE_READY_TO_NULL ? uploader.without_readers(change) : change();
-  uploader.settle(transition);
-  return ret;
+  });
 }
 
 // The base class may take another GL context.
@@ -94,10 +95,8 @@ static void gst_egl_dmabuf_upload_set_context(GstElement *element, GstContext *c
 // The messages of GstGLBaseFilter come here too.
 static gboolean gst_egl_dmabuf_upload_post_message(GstElement *element, GstMessage *message)
 {
-  auto owned = gstdrm::GstPtr<GstMessage>::adopt(message);
-  return gstdrm::replace_gl_error(element, message, uploader_of(element).no_context()) ||
-         GST_ELEMENT_CLASS(gst_egl_dmabuf_upload_parent_class)
-             ->post_message(element, owned.release());
+  return gstdrm::post_gl_message(element, message, uploader_of(element).no_context(),
+                                 gst_egl_dmabuf_upload_parent_class);
 }
 
 static void gst_egl_dmabuf_upload_set_property(GObject *object, guint id, const GValue *value,
@@ -162,20 +161,13 @@ static void install_properties(GObjectClass *object_class)
 
 static void gst_egl_dmabuf_upload_finalize(GObject *object) noexcept
 {
-  delete GST_EGL_DMABUF_UPLOAD(object)->uploader;
+  delete reinterpret_cast<GstEglDmaBufUpload *>(object)->uploader;
   G_OBJECT_CLASS(gst_egl_dmabuf_upload_parent_class)->finalize(object);
 }
 
 static GstDebugCategory *debug_category() noexcept
 {
   return gst_egl_dmabuf_upload_debug;
-}
-
-static void add_pad_template(GstElementClass *klass, const char *name, GstPadDirection direction,
-                             const gstdrm::GstPtr<GstCaps> &caps)
-{
-  gst_element_class_add_pad_template(
-      klass, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
 }
 
 // Of what downstream takes beside textures, upstream is told of overlays: they go on with the
@@ -218,8 +210,8 @@ static void gst_egl_dmabuf_upload_class_init(GstEglDmaBufUploadClass *klass)
   gst_element_class_set_static_metadata(
       element_class, "DMA buffer to OpenGL uploader", "Filter/Video",
       "Makes OpenGL textures of DMA buffers without a copy, by EGL", "gst-drm contributors");
-  add_pad_template(element_class, "sink", GST_PAD_SINK, gstdrm::upload_sink_template());
-  add_pad_template(element_class, "src", GST_PAD_SRC, gstdrm::upload_src_template());
+  gstdrm::add_template(element_class, "sink", GST_PAD_SINK, gstdrm::upload_sink_template());
+  gstdrm::add_template(element_class, "src", GST_PAD_SRC, gstdrm::upload_src_template());
   element_class->change_state = posting<gst_egl_dmabuf_upload_change_state>;
   element_class->post_message = logging<gst_egl_dmabuf_upload_post_message>;
   element_class->set_context = logging<gst_egl_dmabuf_upload_set_context>;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/format_sets.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
@@ -21,6 +22,16 @@ struct Proving {
   std::shared_ptr<GlThread> thread; // empty: nothing is proved
 };
 
+// What one of the allocators can make, as far as they tell.
+FormatSet formats_of(const std::vector<GstPtr<GstDrmAllocator>> &allocators)
+{
+  FormatSet made;
+  for (const auto &allocator : allocators)
+    if (const FormatSetPtr set(gst_drm_allocator_get_formats(allocator.get())); set)
+      made = FormatSet::unite(made, from_public(*set));
+  return made;
+}
+
 struct Request {
   std::uint32_t fourcc;
   guint width;
@@ -32,25 +43,14 @@ struct Made {
   guint64 modifier = 0;
 };
 
-GstDrmVideoInfo info_of(const Request &request, guint64 modifier)
+Result<void> prove(GlThread &thread, const Request &request, const Made &made)
 {
-  GstVideoInfo plain;
-  gst_video_info_init(&plain);
-  const GstVideoFormat named = gst_drm_format_to_video_format(request.fourcc, modifier);
-  gst_video_info_set_format(
-      &plain, named == GST_VIDEO_FORMAT_UNKNOWN ? GST_DRM_VIDEO_FORMAT_DMA_DRM : named,
-      request.width, request.height);
+  GError *error = nullptr;
   GstDrmVideoInfo info;
-  gst_drm_video_info_init(&info);
-  info.vinfo = plain;
-  info.drm_fourcc = request.fourcc;
-  info.drm_modifier = modifier;
-  return info;
-}
-
-Result<void> prove(GlThread &thread, GstBuffer *buffer, const GstDrmVideoInfo &info)
-{
-  const auto layout = frame_layout_of(buffer, info);
+  if (!gst_drm_video_info_set_format(&info, request.fourcc, made.modifier, request.width,
+                                     request.height, &error))
+    return take_error(error);
+  const auto layout = frame_layout_of(made.buffer.get(), info);
   if (!layout)
     return layout.error();
   return thread.run([&](egl::Device &) -> Result<void> {
@@ -95,8 +95,7 @@ Result<Made> try_allocator(const Proving &proving, GstDrmAllocator *allocator,
       last = made.modifier;
       if (!proving.thread)
         return made;
-      const auto proved =
-          prove(*proving.thread, made.buffer.get(), info_of(request, made.modifier));
+      const auto proved = prove(*proving.thread, request, made);
       if (proved)
         return made;
       refused(proved.error().message);
@@ -147,13 +146,8 @@ static GstDrmEglAllocator *as_egl_allocator(gpointer allocator)
 
 static GstDrmFormatSet *gst_drm_egl_allocator_get_formats(GstDrmAllocator *allocator)
 {
-  gstdrm::FormatSet all;
-  for (const auto &inner : as_egl_allocator(allocator)->proving->allocators) {
-    const gstdrm::FormatSetPtr set(gst_drm_allocator_get_formats(inner.get()));
-    if (set)
-      all = gstdrm::FormatSet::unite(all, gstdrm::from_public(*set));
-  }
-  return gstdrm::to_public(all).release();
+  const auto &allocators = as_egl_allocator(allocator)->proving->allocators;
+  return gstdrm::to_public(gstdrm::formats_of(allocators)).release();
 }
 
 static GstBuffer *gst_drm_egl_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc,
@@ -215,13 +209,7 @@ std::vector<GstPtr<GstDrmAllocator>> own_allocators(const egl::Device *device, s
 FormatSet makeable_formats(const FormatSet &wanted,
                            const std::vector<GstPtr<GstDrmAllocator>> &allocators)
 {
-  FormatSet made;
-  for (const auto &allocator : allocators) {
-    const FormatSetPtr set(gst_drm_allocator_get_formats(allocator.get()));
-    if (set)
-      made = FormatSet::unite(made, from_public(*set));
-  }
-  return FormatSet::intersect(wanted, made);
+  return FormatSet::intersect(wanted, formats_of(allocators));
 }
 
 GstPtr<GstDrmAllocator> proving_allocator(std::vector<GstPtr<GstDrmAllocator>> allocators,

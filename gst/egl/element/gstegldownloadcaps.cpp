@@ -30,39 +30,28 @@ constexpr std::array<GstVideoFormat, 18> kCopyFormats{
     GST_VIDEO_FORMAT_UYVY, GST_VIDEO_FORMAT_Y42B,      GST_VIDEO_FORMAT_Y444,
 };
 
+void set_names(GstStructure *structure, const auto &formats)
+{
+  set_strings(structure, "format", formats,
+              [](GstVideoFormat format) { return g_strdup(gst_video_format_to_string(format)); });
+}
+
 constexpr const char *kGlFeature = GST_CAPS_FEATURE_MEMORY_GL_MEMORY;
 
-GValue string_list(const std::vector<const char *> &texts)
-{
-  GValue list = G_VALUE_INIT;
-  g_value_init(&list, GST_TYPE_LIST);
-  for (const char *text : texts) {
-    GValue value = G_VALUE_INIT;
-    g_value_init(&value, G_TYPE_STRING);
-    g_value_set_static_string(&value, text);
-    gst_value_list_append_and_take_value(&list, &value);
-  }
-  return list;
-}
-
 // Fields that describe the pixels in memory, which change on the way; all others stay.
-bool stays(std::string_view field)
-{
-  constexpr std::array<std::string_view, 5> kChanged{"format", "drm-format", "texture-target",
-                                                     "colorimetry", "chroma-site"};
-  return std::find(kChanged.begin(), kChanged.end(), field) == kChanged.end();
-}
-
-gboolean copy_field(GQuark field, const GValue *value, gpointer to) noexcept
-{
-  if (stays(g_quark_to_string(field)))
-    gst_structure_id_set_value(static_cast<GstStructure *>(to), field, value);
-  return TRUE;
-}
+constexpr std::array<std::string_view, 5> kChanged{"format", "drm-format", "texture-target",
+                                                   "colorimetry", "chroma-site"};
 
 void copy_fields(const GstStructure *from, GstStructure *to)
 {
-  gst_structure_foreach(from, copy_field, to);
+  gst_structure_foreach(
+      from,
+      [](GQuark field, const GValue *value, gpointer into) noexcept -> gboolean {
+        if (std::ranges::find(kChanged, g_quark_to_string(field)) == kChanged.end())
+          gst_structure_id_set_value(static_cast<GstStructure *>(into), field, value);
+        return TRUE;
+      },
+      to);
 }
 
 bool is_gl(const GstCaps *caps, guint index)
@@ -85,6 +74,8 @@ GstPtr<GstCaps> made_of(const FormatSet *formats, ImplicitModifier implicit_modi
 void append_outputs(GstCaps *result, const GstStructure *in, const FormatSet *formats,
                     ImplicitModifier implicit_modifier)
 {
+  if (formats && formats->empty())
+    return;
   const auto made = made_of(formats, implicit_modifier);
   for (guint i = 0; i < gst_caps_get_size(made.get()); i++) {
     copy_fields(in, gst_caps_get_structure(made.get(), i));
@@ -92,42 +83,19 @@ void append_outputs(GstCaps *result, const GstStructure *in, const FormatSet *fo
   }
 }
 
-// A mode that is not said is taken for progressive, as GStreamer does.
-bool has_fields(const GstStructure *structure)
-{
-  const GValue *mode = gst_structure_get_value(structure, "interlace-mode");
-  bool progressive = mode == nullptr;
-  if (mode)
-    for_each_string(mode,
-                    [&](const char *text) { progressive |= g_str_equal(text, "progressive"); });
-  return !progressive;
-}
-
-struct Split {
-  FormatSet whole, shared; // rows of chroma: one for each row of the picture, one for several
-};
-
-Split split_by_chroma(const FormatSet &formats)
-{
-  std::vector<Format> whole;
-  std::vector<Format> shared;
-  for (const Format &pair : formats.pairs())
-    (shares_chroma_rows(pair.fourcc) ? shared : whole).push_back(pair);
-  return {FormatSet::from_pairs(std::move(whole)), FormatSet::from_pairs(std::move(shared))};
-}
-
 // Of pictures with fields.
 void append_field_outputs(GstCaps *result, const GstStructure *in, const DownloadFormats &formats)
 {
-  const Split drawn = split_by_chroma(formats.drawn ? *formats.drawn : FormatSet());
-  if (!drawn.whole.empty())
-    append_outputs(result, in, &drawn.whole, formats.implicit_modifier);
+  const FormatSet drawn = formats.drawn ? *formats.drawn : FormatSet();
+  const FormatSet shared =
+      pairs_where(drawn, [](Format pair) { return shares_chroma_rows(pair.fourcc); });
+  const FormatSet whole = FormatSet::subtract(drawn, shared);
+  append_outputs(result, in, &whole, formats.implicit_modifier);
   if (!formats.copied)
     return;
   const FormatSet copied =
-      FormatSet::unite(*formats.copied, FormatSet::intersect(drawn.shared, copy_formats()));
-  if (!copied.empty())
-    append_outputs(result, in, &copied, formats.implicit_modifier);
+      FormatSet::unite(*formats.copied, FormatSet::intersect(shared, copy_formats()));
+  append_outputs(result, in, &copied, formats.implicit_modifier);
 }
 
 GstPtr<GstCaps> within_texture(const GstCaps *caps, std::uint32_t max_size)
@@ -158,7 +126,7 @@ GstPtr<GstCaps> outputs_of(const GstCaps *given, const DownloadFormats &formats)
       append_field_outputs(result.get(), in, formats);
     else
       for (const FormatSet *set : {formats.drawn, formats.copied})
-        if (set && !set->empty())
+        if (set)
           append_outputs(result.get(), in, set, formats.implicit_modifier);
   }
   return result;
@@ -197,27 +165,19 @@ GstPtr<GstCaps> download_sink_template()
       "video/x-raw", "width", GST_TYPE_INT_RANGE, 1, G_MAXINT, "height", GST_TYPE_INT_RANGE, 1,
       G_MAXINT, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, nullptr));
   gst_caps_set_features(caps.get(), 0, gst_caps_features_new(kGlFeature, nullptr));
-  std::vector<const char *> names;
-  for (const GstVideoFormat format : kTextureFormats)
-    names.push_back(gst_video_format_to_string(format));
-  GValue formats = string_list(names);
-  GValue targets =
-      string_list({GST_GL_TEXTURE_TARGET_2D_STR, GST_GL_TEXTURE_TARGET_EXTERNAL_OES_STR});
   GstStructure *structure = gst_caps_get_structure(caps.get(), 0);
-  gst_structure_take_value(structure, "format", &formats);
-  gst_structure_take_value(structure, "texture-target", &targets);
+  set_names(structure, kTextureFormats);
+  set_strings(structure, "texture-target",
+              std::array{GST_GL_TEXTURE_TARGET_2D_STR, GST_GL_TEXTURE_TARGET_EXTERNAL_OES_STR},
+              [](const char *target) { return g_strdup(target); });
   return caps;
 }
 
 GstPtr<GstCaps> download_src_template()
 {
   auto caps = producer_caps(nullptr, {});
-  std::vector<const char *> names;
-  for (const GstVideoFormat format : frame_names())
-    names.push_back(gst_video_format_to_string(format));
-  GValue formats = string_list(names);
   auto implicit = GstPtr<GstCaps>::adopt(gst_caps_copy_nth(caps.get(), 0));
-  gst_structure_take_value(gst_caps_get_structure(implicit.get(), 0), "format", &formats);
+  set_names(gst_caps_get_structure(implicit.get(), 0), frame_names());
   gst_caps_append(caps.get(), implicit.release());
   return caps;
 }
@@ -248,46 +208,18 @@ GstPtr<GstCaps> download_transform(GstPadDirection direction, const GstCaps *cap
 
 // --- colours -------------------------------------------------------------------------------------
 
-namespace {
-
-struct CapsFormat {
-  GstVideoFormat format = GST_VIDEO_FORMAT_UNKNOWN; // the linear one of the fourcc
-  gint width = 0;
-  gint height = 0;
-};
-
-CapsFormat format_of(const GstCaps *caps)
-{
-  CapsFormat found;
-  const GstStructure *structure = gst_caps_get_structure(caps, 0);
-  gst_structure_get_int(structure, "width", &found.width);
-  gst_structure_get_int(structure, "height", &found.height);
-  guint32 fourcc = 0;
-  const gchar *text = gst_structure_get_string(structure, "drm-format");
-  if (text && gst_drm_format_parse(text, &fourcc, nullptr, nullptr))
-    found.format = gst_drm_format_to_video_format(fourcc, kModLinear);
-  else if ((text = gst_structure_get_string(structure, "format")))
-    found.format = gst_video_format_from_string(text);
-  return found;
-}
-
-bool is_yuv(GstVideoFormat format)
-{
-  const GstVideoFormatInfo *info =
-      format == GST_VIDEO_FORMAT_UNKNOWN ? nullptr : gst_video_format_get_info(format);
-  return info && GST_VIDEO_FORMAT_INFO_IS_YUV(info);
-}
-
-} // namespace
-
 GstPtr<GstCaps> with_colours(const GstCaps *caps)
 {
   auto complete = GstPtr<GstCaps>::adopt(gst_caps_copy(caps));
-  const CapsFormat named = format_of(caps);
-  GstVideoInfo info;
-  if (!is_yuv(named.format) ||
-      !gst_video_info_set_format(&info, named.format, static_cast<guint>(named.width),
-                                 static_cast<guint>(named.height)))
+  GstDrmVideoInfo named;
+  if (!gst_drm_video_info_from_caps(&named, caps))
+    return complete;
+  const GstVideoFormat format = gst_drm_format_to_video_format(named.drm_fourcc, kModLinear);
+  GstVideoInfo info; // of linear frames of the fourcc
+  if (format == GST_VIDEO_FORMAT_UNKNOWN ||
+      !gst_video_info_set_format(&info, format, static_cast<guint>(named.vinfo.width),
+                                 static_cast<guint>(named.vinfo.height)) ||
+      !GST_VIDEO_INFO_IS_YUV(&info))
     return complete;
   GstStructure *structure = gst_caps_get_structure(complete.get(), 0);
   if (!gst_structure_has_field(structure, "colorimetry")) {
@@ -330,34 +262,13 @@ egl::YuvConversion conversion_of(const GstCaps *caps)
 
 egl::Picture picture_of(GstVideoFormat format, egl::Target target) noexcept
 {
-  constexpr std::uint8_t kOpaque = egl::Picture::kOpaque;
+  const GstVideoFormatInfo *info = gst_video_format_get_info(format);
   egl::Picture picture;
   picture.target = target;
-  switch (format) {
-  case GST_VIDEO_FORMAT_RGBx:
-    picture.order = {0, 1, 2, kOpaque};
-    break;
-  case GST_VIDEO_FORMAT_BGRA:
-    picture.order = {2, 1, 0, 3};
-    break;
-  case GST_VIDEO_FORMAT_BGRx:
-    picture.order = {2, 1, 0, kOpaque};
-    break;
-  case GST_VIDEO_FORMAT_ARGB:
-    picture.order = {1, 2, 3, 0};
-    break;
-  case GST_VIDEO_FORMAT_xRGB:
-    picture.order = {1, 2, 3, kOpaque};
-    break;
-  case GST_VIDEO_FORMAT_ABGR:
-    picture.order = {3, 2, 1, 0};
-    break;
-  case GST_VIDEO_FORMAT_xBGR:
-    picture.order = {3, 2, 1, kOpaque};
-    break;
-  default: // RGBA
-    break;
-  }
+  for (std::size_t i = 0; i < picture.order.size(); i++)
+    picture.order[i] = i < GST_VIDEO_FORMAT_INFO_N_COMPONENTS(info)
+                           ? static_cast<std::uint8_t>(GST_VIDEO_FORMAT_INFO_POFFSET(info, i))
+                           : egl::Picture::kOpaque;
   return picture;
 }
 

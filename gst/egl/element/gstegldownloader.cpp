@@ -102,25 +102,12 @@ Error without_buffers(const char *what)
   return Error{ErrorCode::Allocation, what + text_of_lack(lack), lack};
 }
 
-// An active pool, which may outlive the element in downstream's buffers.
-Result<GstPtr<GstBufferPool>> open_download_pool(GstElement *element, GstDrmAllocator *allocator,
-                                                 const PoolSetup &setup)
-{
-  auto made = configure_pool(allocator, setup);
-  if (!made)
-    return made.error();
-  watch_pool(made->pool.get(), element, PoolSignals::All);
-  if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
-    return without_buffers("The pool cannot be activated");
-  return std::move(made->pool);
-}
-
 } // namespace
 
 EglDownloader::EglDownloader(GstGLBaseFilter *element, GstBaseTransformClass *klass)
-    : element_(element), base_(klass),
-      draw_producer_(GST_ELEMENT(element), egl_dmabuf_download_debug),
-      copy_producer_(GST_ELEMENT(element), egl_dmabuf_download_debug),
+    : element_(element),
+      base_(klass), drawing_{Producer(GST_ELEMENT(element), egl_dmabuf_download_debug), {}},
+      copying_{Producer(GST_ELEMENT(element), egl_dmabuf_download_debug), {}},
       frames_(GST_ELEMENT(element), stats_)
 {
   failure_.watch(GST_BASE_TRANSFORM_SINK_PAD(element),
@@ -159,71 +146,61 @@ bool EglDownloader::stop()
 {
   frames_.end();
   pool_.drop();
-  draw_allocator_.reset();
-  copy_allocator_.reset();
-  draw_producer_.forget();
-  copy_producer_.forget();
   allocators_.clear();
-  forget_threads();
+  forget_thread();
   context_.reset();
   out_caps_.reset();
   colours_.reset();
   {
     const std::lock_guard lock(formats_lock_);
-    knows_formats_ = false;
-    drawn_ = {};
-    copied_ = {};
-    max_size_ = 0;
+    known_.reset();
   }
   return base_->stop(GST_BASE_TRANSFORM(element_)) != FALSE;
 }
 
 // --- the device ----------------------------------------------------------------------------------
 
-void EglDownloader::forget_threads()
+void EglDownloader::forget_thread()
 {
-  if (GlThread *thread = any_thread())
-    thread->retire();
+  for (Agreeing *way : {&drawing_, &copying_}) {
+    way->producer.forget();
+    way->allocator.reset();
+  }
+  if (thread_)
+    thread_->retire();
   thread_.reset();
-  reader_.reset();
 }
 
 void EglDownloader::learn_device(GstGLContext *context)
 {
   frames_.end();
-  forget_threads();
-  why_copy_.clear();
+  forget_thread();
   no_memory_.clear();
-  draw_producer_.forget();
-  copy_producer_.forget();
   context_ = GstPtr<GstGLContext>::share(context);
-  auto opened = GlThread::open(context);
-  const std::uint32_t max_size =
-      opened ? std::min((*opened)->device()->max_texture_size(), kMaxFrameSize) : kMaxFrameSize;
-  if (!opened)
+  Known known;
+  known.max_size = kMaxFrameSize;
+  if (auto opened = GlThread::open(context)) {
+    thread_ = std::move(*opened);
+    known.max_size = std::min(thread_->device()->max_texture_size(), kMaxFrameSize);
+    why_copy_ = thread_->device()->import_refusal();
+  } else {
     why_copy_ = opened.error().message;
-  else
-    why_copy_ = (*opened)->device()->import_refusal();
-  if (opened)
-    (why_copy_.empty() ? thread_ : reader_) = std::move(*opened);
-  allocators_ = own_allocators(thread_ ? thread_->device().get() : nullptr, no_memory_);
-  FormatSet drawn;
-  if (thread_) {
-    drawn = makeable_formats(egl::drawable_formats(thread_->device()->formats()), allocators_);
-    if (drawn.empty())
+  }
+  allocators_ = own_allocators(imports() ? thread_->device().get() : nullptr, no_memory_);
+  if (imports()) {
+    known.drawn =
+        makeable_formats(egl::drawable_formats(thread_->device()->formats()), allocators_);
+    if (known.drawn.empty())
       why_copy_ = thread_->device()->driver().describe() +
                   " draws into no format that can be allocated here";
-    draw_allocator_ = proving_allocator(allocators_, thread_);
+    drawing_.allocator = proving_allocator(allocators_, thread_);
   }
-  copy_allocator_ = proving_allocator(allocators_, nullptr);
-  FormatSet copied = FormatSet::subtract(makeable_formats(copy_formats(), allocators_), drawn);
-  GST_INFO_OBJECT(element_, "%zu pairs can be drawn, %zu more copied; %s", drawn.size(),
-                  copied.size(), why_copy_.empty() ? "GL imports" : why_copy_.c_str());
+  copying_.allocator = proving_allocator(allocators_, nullptr);
+  known.copied = FormatSet::subtract(makeable_formats(copy_formats(), allocators_), known.drawn);
+  GST_INFO_OBJECT(element_, "%zu pairs can be drawn, %zu more copied; %s", known.drawn.size(),
+                  known.copied.size(), why_copy_.empty() ? "GL imports" : why_copy_.c_str());
   const std::lock_guard lock(formats_lock_);
-  drawn_ = std::move(drawn);
-  copied_ = std::move(copied);
-  max_size_ = max_size;
-  knows_formats_ = true;
+  known_ = std::move(known);
 }
 
 // The GL context of the pipeline, which may be another one than before.
@@ -246,10 +223,11 @@ bool EglDownloader::take_context()
 
 DownloadFormats EglDownloader::known_formats() const
 {
-  const ImplicitModifier setting = implicit_modifier_;
-  if (!knows_formats_)
+  const ImplicitModifier setting = implicit_modifier;
+  if (!known_)
     return {nullptr, nullptr, 0, setting};
-  return {&drawn_, zero_copy_ == ZeroCopy::Require ? nullptr : &copied_, max_size_, setting};
+  return {&known_->drawn, zero_copy == ZeroCopy::Require ? nullptr : &known_->copied,
+          known_->max_size, setting};
 }
 
 GstPtr<GstCaps> EglDownloader::possible_caps(GstPadDirection direction, const GstCaps *caps) const
@@ -301,7 +279,7 @@ void EglDownloader::explain(const GstCaps *in_caps, const Error &refusals)
   if (!failure_.claim())
     return;
   const std::string name = GST_OBJECT_NAME(element_);
-  if (refusals.message.empty() && zero_copy() == ZeroCopy::Require && !why_copy_.empty()) {
+  if (refusals.message.empty() && zero_copy == ZeroCopy::Require && !why_copy_.empty()) {
     Failure failure({GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION},
                     name + " cannot draw into dma-bufs, and zero-copy=require forbids the copy",
                     Error{ErrorCode::Unsupported, why_copy_, 0});
@@ -326,20 +304,21 @@ void EglDownloader::explain(const GstCaps *in_caps, const Error &refusals)
 GstPtr<GstCaps> EglDownloader::agree_on(Way way, GstCaps *in_caps, Error &refusals)
 {
   const bool draws = way == Way::Draw;
-  const FormatSet formats = draws ? drawn_ : FormatSet::unite(drawn_, copied_);
-  const FormatSet &makes =
-      draws ? formats
-            : makeable_formats(FormatSet::intersect(formats, copy_formats()), allocators_);
+  const FormatSet makes =
+      draws ? known_->drawn
+            : makeable_formats(FormatSet::intersect(FormatSet::unite(known_->drawn, known_->copied),
+                                                    copy_formats()),
+                               allocators_);
   if (makes.empty())
     return {};
-  const ImplicitModifier setting = implicit_modifier_;
-  const DownloadFormats makeable{draws ? &makes : nullptr, draws ? nullptr : &makes, max_size_,
-                                 setting};
-  Producer &producer = draws ? draw_producer_ : copy_producer_;
-  auto agreement = producer.agree(GST_BASE_TRANSFORM_SRC_PAD(element_),
-                                  download_transform(GST_PAD_SINK, in_caps, makeable).get(),
-                                  producer_formats(makes, setting),
-                                  draws ? draw_allocator_.get() : copy_allocator_.get(), setting);
+  const ImplicitModifier setting = implicit_modifier;
+  const DownloadFormats makeable{draws ? &makes : nullptr, draws ? nullptr : &makes,
+                                 known_->max_size, setting};
+  Agreeing &agreeing = draws ? drawing_ : copying_;
+  auto agreement =
+      agreeing.producer.agree(GST_BASE_TRANSFORM_SRC_PAD(element_),
+                              download_transform(GST_PAD_SINK, in_caps, makeable).get(),
+                              producer_formats(makes, setting), agreeing.allocator.get(), setting);
   if (agreement.outcome == Producer::Outcome::NotAllocated)
     add_reason(refusals, agreement.refusals);
   if (agreement.outcome != Producer::Outcome::Agreed)
@@ -355,7 +334,7 @@ GstPtr<GstCaps> EglDownloader::agree(GstCaps *in_caps)
     return caps;
   if (!refusals.message.empty())
     GST_INFO_OBJECT(element_, "no draw: %s", refusals.message.c_str());
-  if (zero_copy() != ZeroCopy::Require)
+  if (zero_copy != ZeroCopy::Require)
     if (auto caps = agree_on(Way::Copy, in_caps, refusals))
       return caps;
   if (!is_flushing(GST_ELEMENT(element_)))
@@ -392,7 +371,7 @@ bool EglDownloader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
     failure_.post(GST_ELEMENT(element_), failure.add("caps", out_caps));
     return false;
   }
-  resolve_implicit(out_info_, implicit_modifier_);
+  resolve_implicit(out_info_, implicit_modifier);
   if (!gst_video_info_from_caps(&in_info_, in_caps)) {
     const Error no_video{ErrorCode::Caps, "The caps describe no video: " + text_of(in_caps), 0};
     failure_.post(GST_ELEMENT(element_),
@@ -429,7 +408,7 @@ bool EglDownloader::sink_event(GstEvent *event)
 void EglDownloader::compare_devices(GstQuery *query)
 {
   guint64 other = 0;
-  if (warned_of_device_ || !thread_ || !gst_drm_query_get_device(query, &other))
+  if (warned_of_device_ || !imports() || !gst_drm_query_get_device(query, &other))
     return;
   const egl::Driver &driver = thread_->device()->driver();
   if (driver.device == 0 || driver.is_software)
@@ -453,9 +432,9 @@ void EglDownloader::compare_devices(GstQuery *query)
 Needs EglDownloader::own_needs() const
 {
   Needs needs;
-  if (thread_)
+  if (imports())
     needs.device = thread_->device()->driver().node;
-  if (thread_ && way_ == Way::Draw)
+  if (imports() && way_ == Way::Draw)
     needs.permissions = GST_DRM_ACCESS_WRITE;
   else
     needs.cpu_access = GST_DRM_ACCESS_WRITE;
@@ -480,9 +459,31 @@ DownloadStream EglDownloader::stream_of(Way way) const
   if (way == Way::Copy && why_undrawn_)
     stream.copy_reason = why_undrawn_;
   else if (way == Way::Copy)
-    stream.copy_reason = has_fields(out_caps_.get()) && thread_ ? kFields : kNoImport;
+    stream.copy_reason = has_fields(out_caps_.get()) && imports() ? kFields : kNoImport;
   stream.takes_fences = takes_fences_;
   return stream;
+}
+
+// A pool of that allocator, which may outlive the element in downstream's buffers. Its first buffer
+// is as downstream asks for, and GL draws into it.
+Result<void> EglDownloader::try_pool(GstDrmAllocator *allocator, const PoolSetup &setup)
+{
+  auto made = configure_pool(allocator, setup);
+  if (!made)
+    return made.error();
+  watch_pool(made->pool.get(), GST_ELEMENT(element_), PoolSignals::All);
+  if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
+    return without_buffers("The pool cannot be activated");
+  pool_.keep(std::move(made->pool));
+  GstPtr<GstBuffer> first;
+  const GstFlowReturn flow = pool_.acquire(first);
+  if (flow == GST_FLOW_FLUSHING)
+    return Error{ErrorCode::Allocation, "The stream is flushing", 0};
+  if (flow != GST_FLOW_OK)
+    return without_buffers("The pool gives no buffer");
+  if (auto unmet = unmet_need(needs_, out_info_, first.get(), GST_OBJECT_NAME(allocator)))
+    return Error{ErrorCode::Allocation, std::move(unmet.why), 0};
+  return frames_.prove(first.get());
 }
 
 // Tries downstream's allocators, then those of this element, until GL draws into a buffer of the
@@ -501,7 +502,7 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
     std::stable_partition(own, allocators.end(), [](const GstPtr<GstDrmAllocator> &allocator) {
       return gst_drm_allocator_get_kind(allocator.get()) != GST_DRM_ALLOCATOR_KIND_GBM;
     });
-  const GstPtr<GstCaps> pool_caps = resolved_caps(out_caps_.get(), implicit_modifier_);
+  const GstPtr<GstCaps> pool_caps = resolved_caps(out_caps_.get(), implicit_modifier);
   const guint most = most_buffers(MAX(buffers_kept(query), needs_.buffers_held));
   PoolSetup setup{pool_caps.get()};
   setup.max_buffers = needs_.most_buffers > 0 ? MIN(most, needs_.most_buffers) : most;
@@ -512,22 +513,7 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
     setup.constraints = needs_.constraints.get();
   Error refusals{ErrorCode::Allocation, {}, 0};
   for (const auto &allocator : allocators) {
-    auto made = open_download_pool(GST_ELEMENT(element_), allocator.get(), setup);
-    auto opened = made ? Result<void>() : Result<void>(made.error());
-    if (made) {
-      pool_.keep(std::move(*made));
-      GstPtr<GstBuffer> first;
-      const GstFlowReturn flow = pool_.acquire(first);
-      if (flow == GST_FLOW_FLUSHING)
-        return Error{ErrorCode::Allocation, "The stream is flushing", 0};
-      if (flow != GST_FLOW_OK)
-        opened = without_buffers("The pool gives no buffer");
-      else if (auto unmet =
-                   unmet_need(needs_, out_info_, first.get(), GST_OBJECT_NAME(allocator.get())))
-        opened = Error{ErrorCode::Allocation, std::move(unmet.why), 0};
-      else
-        opened = frames_.prove(first.get());
-    }
+    const Result<void> opened = try_pool(allocator.get(), setup);
     if (opened) {
       GST_INFO_OBJECT(element_, "buffers come from %" GST_PTR_FORMAT, allocator.get());
       return {};
@@ -557,7 +543,7 @@ void EglDownloader::post_unfilled(const Error &error)
                              describe_format({out_info_.drm_fourcc, out_info_.drm_modifier});
   if (error.code == ErrorCode::Device) { // whose own sentence says what to do
     Failure failure(name + " cannot draw frames of " + frames, error);
-    if (zero_copy() == ZeroCopy::Require && can_copy_instead())
+    if (zero_copy == ZeroCopy::Require && can_copy_instead())
       failure.advise("Or set zero-copy=prefer, which copies.").add_property("zero-copy", "require");
     post_failure(GST_ELEMENT(element_), failure.add("caps", out_caps_.get()));
     return;
@@ -582,10 +568,10 @@ bool EglDownloader::decide_allocation(GstQuery *query)
     return false;
   takes_fences_ =
       gst_query_find_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr) != FALSE;
-  if (!thread_)
+  if (!imports())
     way_ = Way::Copy;
   auto opened = open_pool(way_, query);
-  if (!opened && way_ == Way::Draw && zero_copy() != ZeroCopy::Require && can_copy_instead()) {
+  if (!opened && way_ == Way::Draw && zero_copy != ZeroCopy::Require && can_copy_instead()) {
     GST_INFO_OBJECT(element_, "no draw: %s", opened.error().message.c_str());
     why_undrawn_ = opened.error().code == ErrorCode::Device        ? kNoShader
                    : opened.error().code == ErrorCode::Unsupported ? kNoTarget
@@ -615,8 +601,7 @@ bool EglDownloader::propose_allocation(GstQuery *decide_query, GstQuery *query)
 
 GstFlowReturn EglDownloader::fail(const Error &error)
 {
-  const GlThread *thread = any_thread();
-  if (thread && thread->device()->is_lost()) { // with all that was imported into the context
+  if (thread_ && thread_->device()->is_lost()) { // with all that was imported into the context
     frames_.end();
     gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(element_));
   }
@@ -665,9 +650,8 @@ GstFlowReturn EglDownloader::transform(GstBuffer *in, GstBuffer *out)
   if (!made)
     return fail(made.error());
   // A context that is lost gives the CPU nothing to read, and says so only when it is asked.
-  GlThread *thread = any_thread();
-  if (frames_.copies() && thread && thread->device()->reports_resets())
-    if (const auto asked = thread->run([](egl::Device &) { return Result<void>(); }); !asked)
+  if (frames_.copies() && thread_ && thread_->device()->reports_resets())
+    if (const auto asked = thread_->run([](egl::Device &) { return Result<void>(); }); !asked)
       return fail(asked.error());
   return *made ? GST_FLOW_OK : GST_FLOW_FLUSHING;
 }

@@ -33,10 +33,8 @@ public:
   EglDownloader &operator=(const EglDownloader &) = delete;
 
   // Any thread.
-  void set_zero_copy(ZeroCopy zero_copy) noexcept { zero_copy_ = zero_copy; }
-  [[nodiscard]] ZeroCopy zero_copy() const noexcept { return zero_copy_; }
-  void set_implicit_modifier(ImplicitModifier setting) noexcept { implicit_modifier_ = setting; }
-  [[nodiscard]] ImplicitModifier implicit_modifier() const noexcept { return implicit_modifier_; }
+  std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer};
+  std::atomic<ImplicitModifier> implicit_modifier{ImplicitModifier::Auto};
   [[nodiscard]] GstStructure *stats() const; // (transfer full)
   bool query(GstPadDirection direction, GstQuery *query);
   GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter);
@@ -70,42 +68,48 @@ private:
   GstPtr<GstCaps> agree_on(Way way, GstCaps *in_caps, Error &refusals);
   [[nodiscard]] Mismatch mismatch(const GstCaps *in_caps) const;
   void explain(const GstCaps *in_caps, const Error &refusals);
-  void forget_threads();
-  [[nodiscard]] GlThread *any_thread() const { return thread_ ? thread_.get() : reader_.get(); }
+  void forget_thread();
+  // Whether GL imports dma-bufs; else why_copy_ says why not.
+  [[nodiscard]] bool imports() const
+  {
+    return thread_ && thread_->device()->import_refusal().empty();
+  }
   void compare_devices(GstQuery *query);
   [[nodiscard]] Needs own_needs() const;
   [[nodiscard]] DownloadStream stream_of(Way way) const;
   [[nodiscard]] bool can_copy_instead() const;
   void post_unfilled(const Error &error);
+  Result<void> try_pool(GstDrmAllocator *allocator, const PoolSetup &setup);
   Result<void> open_pool(Way way, GstQuery *query);
   GstFlowReturn fail(const Error &error);
 
   GstGLBaseFilter *const element_; // owns this
   GstBaseTransformClass *const base_;
-  std::atomic<ZeroCopy> zero_copy_{ZeroCopy::Prefer};
-  std::atomic<ImplicitModifier> implicit_modifier_{ImplicitModifier::Auto};
   Stats stats_;
   FailedNegotiation failure_;
   OncePerFailure no_context_;
   ActivePool pool_;
 
   // The device and what it draws into; made again with every new GL context.
-  std::shared_ptr<GlThread> thread_; // none: GL imports nothing, and why_copy_ says why
-  std::shared_ptr<GlThread> reader_; // of such a context: whether it is lost
+  std::shared_ptr<GlThread> thread_; // none: no device could be opened, and why_copy_ says why
   GstPtr<GstGLContext> context_;
   std::string why_copy_;
   std::string no_memory_; // what the allocators said that cannot be opened
   std::vector<GstPtr<GstDrmAllocator>> allocators_;
-  Producer draw_producer_;
-  Producer copy_producer_;
-  GstPtr<GstDrmAllocator> draw_allocator_;
-  GstPtr<GstDrmAllocator> copy_allocator_;
+  struct Agreeing { // on caps, for one Way
+    Producer producer;
+    GstPtr<GstDrmAllocator> allocator;
+  };
+  Agreeing drawing_;
+  Agreeing copying_;
 
+  struct Known {
+    FormatSet drawn;
+    FormatSet copied;
+    std::uint32_t max_size = 0; // see DownloadFormats
+  };
   mutable OrderedMutex formats_lock_{kLeafLockRank, "EglDownloader::formats_lock_"};
-  bool knows_formats_ = false; // under formats_lock_, with the next three
-  std::uint32_t max_size_ = 0; // see DownloadFormats
-  FormatSet drawn_;
-  FormatSet copied_;
+  std::optional<Known> known_; // under formats_lock_, under which the streaming thread alone writes
 
   // The stream.
   Way way_ = Way::Draw;

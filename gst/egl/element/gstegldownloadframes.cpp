@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include <gst/drm/core/frame_fences.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/frame_import.hpp>
@@ -182,29 +183,6 @@ Result<bool> DownloadFrames::make(GstBuffer *in, GstBuffer *out)
   return made;
 }
 
-namespace {
-
-// What a reader of the frame has to wait for.
-Result<UniqueFd> implicit_fence_of(const egl::Device &device, const FrameLayout &layout)
-{
-  UniqueFd all;
-  for (std::size_t i = 0; i < layout.n_planes; i++) {
-    const int fd = layout.planes[i].fd;
-    if (i > 0 && fd == layout.planes[i - 1].fd)
-      continue;
-    Result<UniqueFd> fence = egl::implicit_fence(device, fd, DmaBufAccess::Read);
-    if (!fence)
-      return fence;
-    Result<UniqueFd> merged = fence_merge(all.get(), fence->get());
-    if (!merged)
-      return merged;
-    all = std::move(*merged);
-  }
-  return all;
-}
-
-} // namespace
-
 // --- the draw ------------------------------------------------------------------------------------
 
 Result<void> DownloadFrames::draw_on_gl_thread(GstBuffer *in, const FrameLayout &layout,
@@ -243,7 +221,8 @@ Result<void> DownloadFrames::draw_on_gl_thread(GstBuffer *in, const FrameLayout 
     }
   }
   if (device.driver().keeps_implicit_fences()) {
-    if (auto written = implicit_fence_of(device, layout)) {
+    device.calls().gl.flush();
+    if (auto written = export_writers(layout)) {
       fence = std::move(*written);
       return {};
     }

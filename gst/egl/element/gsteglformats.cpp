@@ -69,22 +69,6 @@ const Names &names()
   return found;
 }
 
-bool has_all_planes(const FormatSet &listed, Format pair)
-{
-  const FourccInfo *info = fourcc_info(pair.fourcc);
-  for (std::size_t i = 0; i < info->n_planes; i++) {
-    const std::optional<Format> plane = egl::plane_format(pair, i);
-    if (!plane || !listed.contains(*plane))
-      return false;
-  }
-  return info->n_planes > 0;
-}
-
-EGLint siting(bool cosited) noexcept
-{
-  return cosited ? EGL_YUV_CHROMA_SITING_0_EXT : EGL_YUV_CHROMA_SITING_0_5_EXT;
-}
-
 EGLint colour_space(GstVideoColorMatrix matrix) noexcept
 {
   switch (matrix) {
@@ -111,45 +95,27 @@ EGLint sample_range(GstVideoColorRange range) noexcept
 // The pairs of one kind of colours.
 FormatSet of_colours(const FormatSet &formats, Colours colours)
 {
-  std::vector<Format> pairs;
-  for (const Format &pair : formats.pairs())
-    if (colours_of(pair.fourcc) == colours)
-      pairs.push_back(pair);
-  return FormatSet::from_pairs(std::move(pairs));
+  return pairs_where(formats, [=](Format pair) { return colours_of(pair.fourcc) == colours; });
 }
 
 // The pairs whose planes can be drawn. `exacter`: those of which the driver's own conversion is
 // less exact; else the other ones.
 FormatSet drawn_of(const UploadDevice &device, bool exacter)
 {
-  std::vector<Format> pairs;
   if (!device.has_rg_textures)
     return {};
-  for (const Format &pair : device.planes.pairs())
-    if (egl::can_draw_planes(pair, device.images.texture_2d) &&
-        egl::is_drawn_exacter(pair.fourcc) == exacter)
-      pairs.push_back(pair);
-  return FormatSet::from_pairs(std::move(pairs));
-}
-
-FormatSet without_shared_rows(const FormatSet &formats)
-{
-  std::vector<Format> pairs;
-  for (const Format &pair : formats.pairs())
-    if (!shares_chroma_rows(pair.fourcc))
-      pairs.push_back(pair);
-  return FormatSet::from_pairs(std::move(pairs));
+  return pairs_where(device.planes, [&](Format pair) {
+    return egl::can_draw_planes(pair, device.images.texture_2d) &&
+           egl::is_drawn_exacter(pair.fourcc) == exacter;
+  });
 }
 
 // The pairs whose GL memory has the frame's own format.
 FormatSet with_texture_names(const FormatSet &formats)
 {
-  const std::vector<GstVideoFormat> &known = texture_names();
-  std::vector<Format> pairs;
-  for (const Format &pair : formats.pairs())
-    if (std::find(known.begin(), known.end(), name_of(pair.fourcc)) != known.end())
-      pairs.push_back(pair);
-  return FormatSet::from_pairs(std::move(pairs));
+  return pairs_where(formats, [](Format pair) {
+    return std::ranges::find(texture_names(), name_of(pair.fourcc)) != texture_names().end();
+  });
 }
 
 FormatSet linear_pairs(const std::vector<GstVideoFormat> &formats)
@@ -198,6 +164,16 @@ Colours colours_of(std::uint32_t fourcc) noexcept
   return fourcc_is_yuv(fourcc) ? Colours::Yuv : Colours::Rgb;
 }
 
+bool has_fields(const GstStructure *structure)
+{
+  const GValue *mode = gst_structure_get_value(structure, "interlace-mode");
+  bool progressive = mode == nullptr;
+  if (mode)
+    for_each_string(mode,
+                    [&](const char *text) { progressive |= g_str_equal(text, "progressive"); });
+  return !progressive;
+}
+
 bool shares_chroma_rows(std::uint32_t fourcc) noexcept
 {
   const FourccInfo *info = fourcc_info(fourcc);
@@ -219,7 +195,7 @@ FormatSet plane_pairs(const egl::DisplayFormats &listed)
       const Format pair{info.fourcc, modifier};
       const bool opaque = modifier != kModLinear && modifier != kModImplicit;
       if ((!opaque || listed.texture_2d.contains(pair) || listed.external_only.contains(pair)) &&
-          has_all_planes(listed.texture_2d, pair))
+          egl::has_all_planes(listed.texture_2d, pair))
         pairs.push_back(pair);
     }
   }
@@ -248,11 +224,25 @@ egl::DisplayFormats with_implicit(const egl::DisplayFormats &listed)
 
 UploadFormats::UploadFormats(const UploadDevice &device)
     : is_known_(true), takes_plain_(device.takes_plain),
-      implicit_modifier_(device.implicit_modifier),
       max_size_(std::min(device.max_size, kMaxFrameSize))
 {
   using egl::Shape;
   using egl::Target;
+  const auto add = [&](const TextureForm &form, bool keeps_colours, FormatSet pairs,
+                       bool is_copy = false) {
+    // the device's own pairs have them, less what was refused
+    if (device.implicit_modifier != ImplicitModifier::Driver)
+      pairs = with_implicit(pairs, device.implicit_modifier);
+    if (pairs.empty())
+      return;
+    all_ = FormatSet::unite(all_, pairs);
+    const bool mixes_fields = !keeps_colours && !is_copy;
+    FormatSet with_fields =
+        mixes_fields
+            ? pairs_where(pairs, [](Format pair) { return !shares_chroma_rows(pair.fourcc); })
+            : pairs;
+    ways_.push_back({form, is_copy, keeps_colours, std::move(pairs), std::move(with_fields)});
+  };
   const FormatSet images = device.images.all();
   const FormatSet converted = of_colours(device.images.texture_2d, Colours::Yuv);
   const FormatSet drawn = drawn_of(device, true);
@@ -284,30 +274,6 @@ UploadFormats::UploadFormats(const UploadDevice &device)
       FormatSet::subtract(linear, of_colours(linear, Colours::Rgb)), true);
 }
 
-void UploadFormats::add(const TextureForm &form, bool keeps_colours, FormatSet pairs, bool is_copy)
-{
-  if (implicit_modifier_ != ImplicitModifier::Driver) // the device's own pairs have them, less what
-    pairs = with_implicit(pairs, implicit_modifier_); // was refused
-  if (pairs.empty())
-    return;
-  all_ = FormatSet::unite(all_, pairs);
-  const bool mixes_fields = !keeps_colours && !is_copy;
-  FormatSet with_fields = mixes_fields ? without_shared_rows(pairs) : pairs;
-  ways_.push_back({form, is_copy, keeps_colours, std::move(pairs), std::move(with_fields)});
-}
-
-bool operator==(const UploadFormats &a, const UploadFormats &b)
-{
-  const auto same = [](const UploadFormats::Way &one, const UploadFormats::Way &other) {
-    return one.form.shape == other.form.shape && one.form.target == other.form.target &&
-           one.form.format == other.form.format && one.is_copy == other.is_copy &&
-           one.pairs == other.pairs;
-  };
-  return a.is_known_ == b.is_known_ && a.takes_plain_ == b.takes_plain_ &&
-         a.max_size_ == b.max_size_ && a.ways_.size() == b.ways_.size() &&
-         std::equal(a.ways_.begin(), a.ways_.end(), b.ways_.begin(), same);
-}
-
 egl::ColorHints color_hints(const GstVideoColorimetry &colorimetry,
                             GstVideoChromaSite chroma_site) noexcept
 {
@@ -317,8 +283,11 @@ egl::ColorHints color_hints(const GstVideoColorimetry &colorimetry,
   hints.space = colour_space(colorimetry.matrix);
   hints.range = sample_range(colorimetry.range);
   if (chroma_site != GST_VIDEO_CHROMA_SITE_UNKNOWN) {
-    hints.siting_horizontal = siting((chroma_site & GST_VIDEO_CHROMA_SITE_H_COSITED) != 0);
-    hints.siting_vertical = siting((chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED) != 0);
+    const auto siting = [chroma_site](int cosited) {
+      return chroma_site & cosited ? EGL_YUV_CHROMA_SITING_0_EXT : EGL_YUV_CHROMA_SITING_0_5_EXT;
+    };
+    hints.siting_horizontal = siting(GST_VIDEO_CHROMA_SITE_H_COSITED);
+    hints.siting_vertical = siting(GST_VIDEO_CHROMA_SITE_V_COSITED);
   }
   return hints;
 }

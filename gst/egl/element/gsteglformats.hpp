@@ -2,14 +2,17 @@
 // Formats of frames and of textures: names, kinds, planes. Plain functions, any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include <gst/drm/core/format_set.hpp>
 #include <gst/video/video.h>
 
 #include "engine/egl_formats.hpp"
-#include "engine/yuv_to_rgb.hpp"
+#include "engine/yuv.hpp"
 
 namespace gstdrm {
 
@@ -23,10 +26,20 @@ const std::vector<GstVideoFormat> &frame_names();
 // Those of them that GstGLMemory knows.
 const std::vector<GstVideoFormat> &texture_names();
 
+FormatSet pairs_where(const FormatSet &pairs, const auto &is_wanted)
+{
+  std::vector<Format> found;
+  std::ranges::copy_if(pairs.pairs(), std::back_inserter(found), is_wanted);
+  return FormatSet::from_pairs(std::move(found));
+}
+
 // What a texture of the fourcc shows when a shader reads it: R, G, B and A. Others than these and
 // YUV, such as R8 and GR88, show a part of a picture.
 enum class Colours { Rgb, Yuv, Other };
 Colours colours_of(std::uint32_t fourcc) noexcept;
+
+// Whether the pictures are said to have fields; a mode that is not said is progressive.
+bool has_fields(const GstStructure *structure);
 
 // Whether neighbouring rows of pixels share chroma: 4:2:0. False for what is not known.
 bool shares_chroma_rows(std::uint32_t fourcc) noexcept;

@@ -142,13 +142,6 @@ GstGLFormat plane_format_of(GstGLContext *context, const GstVideoInfo &info, gui
   return format;
 }
 
-// Not the kind with a pixel buffer object, which would be one more frame of memory for each import.
-GstPtr<GstAllocator> new_allocator()
-{
-  gpointer made = g_object_new(gst_drm_egl_texture_allocator_get_type(), nullptr);
-  return GstPtr<GstAllocator>::adopt(GST_ALLOCATOR(gst_object_ref_sink(made)));
-}
-
 GstPtr<GstMemory> wrap(GstAllocator *allocator, const std::shared_ptr<GlThread> &thread,
                        const std::shared_ptr<const egl::ImportedFrame> &frame, guint index,
                        const TextureForm &form, const GstVideoInfo &info, GstGLFormat format)
@@ -188,7 +181,10 @@ Result<GlMemories> wrap_textures(const std::shared_ptr<GlThread> &thread,
                      GST_VIDEO_INFO_NAME(&info) + " downstream has " +
                      std::to_string(GST_VIDEO_INFO_N_PLANES(&info)) + " planes",
                  0};
-  const GstPtr<GstAllocator> allocator = new_allocator();
+  // not the kind with a pixel buffer object, which would be one more frame of memory for each
+  // import
+  const auto allocator = GstPtr<GstAllocator>::adopt(GST_ALLOCATOR(
+      gst_object_ref_sink(g_object_new(gst_drm_egl_texture_allocator_get_type(), nullptr))));
   GlMemories memories;
   for (guint i = 0; i < n_textures; i++) {
     if (frame->textures[i].target() != form.target)

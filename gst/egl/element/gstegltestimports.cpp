@@ -16,17 +16,6 @@ namespace {
 // Results that are remembered; a stream may change its size with each frame.
 constexpr std::size_t kMostResults = 256;
 
-using Allocator = GstPtr<GstDrmAllocator>;
-
-Result<Allocator> open_allocator(GstDrmAllocatorKind kind, const char *device)
-{
-  GError *error = nullptr;
-  auto allocator = Allocator::adopt(gst_drm_allocator_new(kind, device, &error));
-  if (!allocator)
-    return take_error(error);
-  return allocator;
-}
-
 // Where the frames of test imports lie.
 struct Memory {
   GstDrmAllocatorKind kind;
@@ -65,15 +54,12 @@ Result<egl::ScratchFrame> linear_scratch(GstDrmAllocator *allocator, Format form
       make_linear_layout(format.fourcc, width, height, stride_align, 1, size);
   if (!layout)
     return layout.error();
-  GstMemory *memory = gst_allocator_alloc(GST_ALLOCATOR(allocator), size, nullptr);
-  const std::shared_ptr<const void> kept(static_cast<const void *>(memory), [memory](const void *) {
-    if (memory)
-      gst_memory_unref(memory);
-  });
-  if (!memory)
+  const auto memory = std::make_shared<GstPtr<GstMemory>>(
+      GstPtr<GstMemory>::adopt(gst_allocator_alloc(GST_ALLOCATOR(allocator), size, nullptr)));
+  if (!*memory)
     return Error{ErrorCode::Allocation,
                  "no " + std::to_string(size) + " bytes for a test import could be allocated", 0};
-  const int fd = gst_fd_memory_get_fd(memory);
+  const int fd = gst_fd_memory_get_fd(memory->get());
   const Result<ObjectInfo> object = query_object(fd);
   if (!object)
     return object.error();
@@ -82,7 +68,7 @@ Result<egl::ScratchFrame> linear_scratch(GstDrmAllocator *allocator, Format form
     layout->planes[i].fd = fd;
     layout->planes[i].object = *object;
   }
-  return egl::ScratchFrame{*layout, kept};
+  return egl::ScratchFrame{*layout, memory};
 }
 
 // A frame in the driver's own memory, laid out as the modifier says.
@@ -95,26 +81,22 @@ Result<egl::ScratchFrame> driver_scratch(GstDrmAllocator *allocator, Format form
   for (guint &mask : rows.stride_align)
     mask = stride_align - 1;
   GError *error = nullptr;
-  GstBuffer *buffer =
+  const auto buffer = std::make_shared<GstPtr<GstBuffer>>(GstPtr<GstBuffer>::adopt(
       gst_drm_allocator_alloc_frame(allocator, format.fourcc, width, height, &format.modifier, 1,
-                                    stride_align > 1 ? &rows : nullptr, nullptr, &error);
-  if (!buffer)
+                                    stride_align > 1 ? &rows : nullptr, nullptr, &error)));
+  if (!*buffer)
     return take_error(error);
-  const std::shared_ptr<const void> kept(static_cast<const void *>(buffer),
-                                         [buffer](const void *) { gst_buffer_unref(buffer); });
   GstDrmVideoInfo info;
   if (!gst_drm_video_info_set_format(&info, format.fourcc, format.modifier, width, height, &error))
     return take_error(error);
-  const Result<FrameLayout> layout = frame_layout_of(buffer, info);
+  const Result<FrameLayout> layout = frame_layout_of(buffer->get(), info);
   if (!layout)
     return layout.error();
-  return egl::ScratchFrame{*layout, kept};
+  return egl::ScratchFrame{*layout, buffer};
 }
 
-} // namespace
-
-egl::Probe TestImports::import_in(const std::shared_ptr<GlThread> &thread, const Frame &frame,
-                                  GstDrmAllocator *allocator)
+egl::Probe import_in(const std::shared_ptr<GlThread> &thread, const TestImports::Frame &frame,
+                     GstDrmAllocator *allocator)
 {
   const bool from_driver = gst_drm_allocator_get_kind(allocator) == GST_DRM_ALLOCATOR_KIND_GBM;
   const egl::MakeScratch make = [&](Format pair, std::uint32_t w, std::uint32_t h,
@@ -135,7 +117,7 @@ egl::Probe TestImports::import_in(const std::shared_ptr<GlThread> &thread, const
   return probe;
 }
 
-egl::Probe TestImports::import(const std::shared_ptr<GlThread> &thread, const Frame &frame)
+egl::Probe test_import(const std::shared_ptr<GlThread> &thread, const TestImports::Frame &frame)
 {
   egl::Probe none; // the result if no memory proves anything
   if (frame.format.modifier == kModImplicit) {
@@ -146,14 +128,15 @@ egl::Probe TestImports::import(const std::shared_ptr<GlThread> &thread, const Fr
   for (const Memory &memory : memories_for(frame.format, thread->device()->driver())) {
     if (tried && memory.kind == GST_DRM_ALLOCATOR_KIND_MEMFD)
       break; // shared memory is for machines without any other
-    const Result<Allocator> allocator =
-        open_allocator(memory.kind, memory.device.empty() ? nullptr : memory.device.c_str());
+    g_autoptr(GError) error = nullptr;
+    const auto allocator = GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(
+        memory.kind, memory.device.empty() ? nullptr : memory.device.c_str(), &error));
     if (!allocator) {
       if (none.reason.empty())
-        none.reason = allocator.error().message;
+        none.reason = error->message;
       continue;
     }
-    const egl::Probe probe = import_in(thread, frame, allocator->get());
+    const egl::Probe probe = import_in(thread, frame, allocator.get());
     if (probe.outcome == egl::Probe::Outcome::Taken ||
         (probe.outcome == egl::Probe::Outcome::Refused && memory.proves))
       return probe;
@@ -163,6 +146,8 @@ egl::Probe TestImports::import(const std::shared_ptr<GlThread> &thread, const Fr
   return none;
 }
 
+} // namespace
+
 egl::Probe TestImports::run(const std::shared_ptr<GlThread> &thread, const Frame &frame)
 {
   if (thread_.lock() != thread || results_.size() >= kMostResults)
@@ -170,7 +155,7 @@ egl::Probe TestImports::run(const std::shared_ptr<GlThread> &thread, const Frame
   thread_ = thread;
   if (const auto known = results_.find(frame); known != results_.end())
     return known->second;
-  const egl::Probe result = import(thread, frame);
+  const egl::Probe result = test_import(thread, frame);
   // the next time there may be memory, or a descriptor
   if (result.outcome != egl::Probe::Outcome::NotTried)
     results_.emplace(frame, result);

@@ -7,8 +7,6 @@
 #include <map>
 #include <memory>
 
-#include <gst/drm/gstdrmallocator.h>
-
 #include "engine/egl_probe.hpp"
 #include "gstglthread.hpp"
 
@@ -35,10 +33,6 @@ public:
   void forget();
 
 private:
-  static egl::Probe import(const std::shared_ptr<GlThread> &thread, const Frame &frame);
-  static egl::Probe import_in(const std::shared_ptr<GlThread> &thread, const Frame &frame,
-                              GstDrmAllocator *allocator);
-
   std::weak_ptr<GlThread> thread_; // of the results
   std::map<Frame, egl::Probe> results_;
 };

@@ -32,46 +32,32 @@ gboolean on_time(GstClock *, GstClockTime, GstClockID, gpointer notices)
   return TRUE;
 }
 
-// Posts that the pool is exhausted, unless it is destroyed within a second: GStreamer's own pools
-// say nothing while they wait.
-class Alarm {
-public:
-  explicit Alarm(const SharedNotices &notices)
-      : clock_(GstPtr<GstClock>::adopt(gst_system_clock_obtain())),
-        id_(gst_clock_new_single_shot_id(clock_.get(),
-                                         gst_clock_get_time(clock_.get()) + GST_SECOND))
-  {
-    (void)gst_clock_id_wait_async(id_, logging<on_time>, new SharedNotices(notices),
-                                  delete_notices);
-  }
-  Alarm(const Alarm &) = delete;
-  Alarm &operator=(const Alarm &) = delete;
-  ~Alarm()
-  {
-    gst_clock_id_unschedule(id_);
-    gst_clock_id_unref(id_);
-  }
-
-private:
-  GstPtr<GstClock> clock_;
-  GstClockID id_;
-};
-
 } // namespace
 
-Result<void> TexturePool::open(GstElement *element, GstGLContext *context, GstCaps *caps,
-                               const GstVideoInfo &info, SyncPoints sync_points,
-                               guint kept_downstream)
+void TexturePool::begin(GstGLContext *context, GstCaps *caps, SyncPoints sync_points,
+                        guint kept_downstream)
+{
+  close();
+  context_ = GstPtr<GstGLContext>::share(context);
+  caps_ = GstPtr<GstCaps>::share(caps);
+  sync_points_ = sync_points;
+  kept_downstream_ = kept_downstream;
+}
+
+Result<void> TexturePool::open()
 {
   if (Result<void> room = room_for_pool(); !room)
     return room;
-  auto pool = GstPtr<GstBufferPool>::adopt(gst_gl_buffer_pool_new(context));
+  GstVideoInfo info;
+  gst_video_info_from_caps(&info, caps_.get());
+  auto pool = GstPtr<GstBufferPool>::adopt(gst_gl_buffer_pool_new(context_.get()));
   GstStructure *config = gst_buffer_pool_get_config(pool.get());
-  gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), 0,
-                                    most_textures(GST_VIDEO_INFO_SIZE(&info), kept_downstream));
+  gst_buffer_pool_config_set_params(config, caps_.get(),
+                                    static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), 0,
+                                    most_textures(GST_VIDEO_INFO_SIZE(&info), kept_downstream_));
   gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_GL_TEXTURE_TARGET_2D);
-  if (sync_points == SyncPoints::OfEachBuffer)
+  if (sync_points_ == SyncPoints::OfEachBuffer)
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_GL_SYNC_META);
   if (!gst_buffer_pool_set_config(pool.get(), config) ||
       !gst_buffer_pool_set_active(pool.get(), TRUE))
@@ -80,7 +66,7 @@ Result<void> TexturePool::open(GstElement *element, GstGLContext *context, GstCa
                      ", " + std::to_string(GST_VIDEO_INFO_WIDTH(&info)) + "x" +
                      std::to_string(GST_VIDEO_INFO_HEIGHT(&info)),
                  0};
-  notices_ = std::make_shared<PoolNotices>(element);
+  notices_ = std::make_shared<PoolNotices>(element_);
   pool_.keep(std::move(pool));
   return {};
 }
@@ -89,16 +75,30 @@ void TexturePool::close()
 {
   pool_.drop();
   notices_.reset();
+  caps_.reset();
+  context_.reset();
 }
 
+// Posts that the pool is exhausted once a second has passed: GStreamer's own pools say nothing
+// while they wait.
 GstFlowReturn TexturePool::wait(GstPtr<GstBuffer> &buffer)
 {
-  const Alarm alarm(notices_);
-  return pool_.acquire(buffer);
+  const auto clock = GstPtr<GstClock>::adopt(gst_system_clock_obtain());
+  GstClockID alarm =
+      gst_clock_new_single_shot_id(clock.get(), gst_clock_get_time(clock.get()) + GST_SECOND);
+  (void)gst_clock_id_wait_async(alarm, logging<on_time>, new SharedNotices(notices_),
+                                delete_notices);
+  const GstFlowReturn flow = pool_.acquire(buffer);
+  gst_clock_id_unschedule(alarm);
+  gst_clock_id_unref(alarm);
+  return flow;
 }
 
 Result<GstPtr<GstBuffer>> TexturePool::acquire()
 {
+  if (!pool_.get())
+    if (Result<void> opened = open(); !opened)
+      return opened.error();
   GstPtr<GstBuffer> buffer;
   GstFlowReturn flow = pool_.acquire_now(buffer);
   if (flow == GST_FLOW_EOS)

@@ -8,7 +8,6 @@
 #include <gst/drm/element/pool_watch.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gl/gl.h>
-#include <gst/video/video.h>
 
 namespace gstdrm {
 
@@ -18,12 +17,13 @@ enum class SyncPoints { None, OfEachBuffer }; // a GstGLSyncMeta that stays with
 // streaming thread, except where a function says otherwise.
 class TexturePool {
 public:
-  // The textures have these caps; downstream keeps so many. Error of code Allocation.
-  Result<void> open(GstElement *element, GstGLContext *context, GstCaps *caps,
-                    const GstVideoInfo &info, SyncPoints sync_points, guint kept_downstream);
+  explicit TexturePool(GstElement *element) : element_(element) {}
+
+  // The textures that follow have these caps; downstream keeps so many. Nothing is allocated before
+  // the first one.
+  void begin(GstGLContext *context, GstCaps *caps, SyncPoints sync_points, guint kept_downstream);
   // What is out is freed when it comes back.
   void close();
-  [[nodiscard]] bool is_open() const { return static_cast<bool>(pool_.get()); }
 
   // The next buffer. Waits for one where downstream has all, and the element says so after a
   // second; empty where a flush ended the wait. Error of code Allocation.
@@ -33,8 +33,14 @@ public:
   void set_flushing(bool flushing) { pool_.set_flushing(flushing); }
 
 private:
+  Result<void> open();
   GstFlowReturn wait(GstPtr<GstBuffer> &buffer);
 
+  GstElement *const element_; // borrowed: the element owns this
+  GstPtr<GstGLContext> context_;
+  GstPtr<GstCaps> caps_;
+  SyncPoints sync_points_ = SyncPoints::None;
+  guint kept_downstream_ = 0;
   ActivePool pool_;
   std::shared_ptr<PoolNotices> notices_;
 };

@@ -16,9 +16,9 @@
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/transform_query.hpp>
 
-#include "gstegldmabufupload.hpp"
 #include "gsteglformats.hpp"
 
+GST_DEBUG_CATEGORY_EXTERN(gst_egl_dmabuf_upload_debug);
 #define GST_CAT_DEFAULT gst_egl_dmabuf_upload_debug
 
 namespace gstdrm {
@@ -226,11 +226,15 @@ void EglUploader::offer_changed()
     refusals_.request_choice();
 }
 
-// What that thread finds is stale, or belongs to the next start: UploadOffer::take() discards it.
-void EglUploader::warn_of_reader() const
+// What a thread finds that still reads is stale, or belongs to the next start: UploadOffer::take()
+// discards it.
+auto EglUploader::without_readers(const auto &change)
 {
-  GST_WARNING_OBJECT(element_, "the state changes while another thread still looks for an "
-                               "OpenGL context: that thread waits for the change, or hangs");
+  const ContextLock::Writer writer(context_lock_);
+  if (!writer.is_alone())
+    GST_WARNING_OBJECT(element_, "the state changes while another thread still looks for an "
+                                 "OpenGL context: that thread waits for the change, or hangs");
+  return change();
 }
 
 // --- states --------------------------------------------------------------------------------------
@@ -270,19 +274,18 @@ bool EglUploader::stop()
 
 // A wait of the streaming thread ends before the pads are deactivated, as that waits for the
 // thread.
-void EglUploader::leave(GstStateChange transition)
+GstStateChangeReturn EglUploader::change_state(GstStateChange transition,
+                                               const std::function<GstStateChangeReturn()> &change)
 {
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     frames_.set_flushing(true);
   else if (transition == GST_STATE_CHANGE_READY_TO_PAUSED)
     frames_.set_flushing(false);
-}
-
-// A caps query in READY may have found a context, and no stop() comes then.
-void EglUploader::settle(GstStateChange transition)
-{
-  if (transition == GST_STATE_CHANGE_READY_TO_NULL)
-    forget_device();
+  if (transition != GST_STATE_CHANGE_READY_TO_NULL)
+    return change();
+  const GstStateChangeReturn ret = without_readers(change);
+  forget_device(); // a caps query in READY may have found a context, and no stop() comes then
+  return ret;
 }
 
 // --- queries -------------------------------------------------------------------------------------

@@ -44,17 +44,9 @@ public:
   // The base class may have another GL context now: an application has set a GstContext, or the
   // stream was negotiated.
   void look_for_context_again() noexcept { context_may_differ_ = true; }
-  // Before a state change, and after it: waits of the streaming thread end, the context is let go.
-  void leave(GstStateChange transition);
-  void settle(GstStateChange transition);
-  // Calls `change`, in which the base class lets go of the context, while no other thread reads it.
-  auto without_readers(const auto &change)
-  {
-    const ContextLock::Writer writer(context_lock_);
-    if (!writer.is_alone())
-      warn_of_reader();
-    return change();
-  }
+  // `change` is the change of the base class, which lets go of the context on the way to NULL.
+  GstStateChangeReturn change_state(GstStateChange transition,
+                                    const std::function<GstStateChangeReturn()> &change);
 
   bool start();
   bool stop();
@@ -76,7 +68,8 @@ private:
   GstPtr<GstGLContext> find_context(std::uint64_t generation);
   void forget_device();
   void offer_changed();
-  void warn_of_reader() const;
+  // Calls `change`, in which the base class lets go of the context, while no other thread reads it.
+  auto without_readers(const auto &change);
 
   // --- negotiation
   GstPtr<GstCaps> answer_caps(GstPadDirection direction, GstCaps *filter);

@@ -10,7 +10,10 @@
 #include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/frame_wait.hpp>
+#include <gst/drm/element/mappable_frame.hpp>
+#include <gst/drm/element/mapped_frame.hpp>
 #include <gst/drm/element/memory_token.hpp>
+#include <gst/drm/element/pixel_copy.hpp>
 #include <gst/drm/gstdrmsync.h>
 
 #include "engine/egl_fences.hpp"
@@ -69,6 +72,14 @@ Copied with_reason(Copied copied, const std::string &why_no_import)
                error.sys_errno};
 }
 
+// What GL does not draw is refused as an import is.
+Error as_import(Error error)
+{
+  if (error.code == ErrorCode::Device)
+    error.code = ErrorCode::Import;
+  return error;
+}
+
 Error not_dmabuf(bool is_plain, bool may_copy)
 {
   const char *why = "The caps say memory:DMABuf, but a buffer has other memory";
@@ -77,6 +88,22 @@ Error not_dmabuf(bool is_plain, bool may_copy)
                      "be copied to"
                    : "A buffer is in system memory, and mode=import forbids a copy";
   return Error{ErrorCode::Layout, why, 0};
+}
+
+bool names_dma_drm(GstBuffer *frame)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta(frame);
+  return meta && meta->format == GST_DRM_VIDEO_FORMAT_DMA_DRM;
+}
+
+// Whether the CPU can copy such frames at all, whose info is `video`: an implicit modifier may
+// stand for tiles.
+bool is_linear_video(const GstDrmVideoInfo &in, GstVideoInfo &video)
+{
+  return in.drm_modifier == kModLinear && gst_drm_video_info_to_video_info(&in, &video) &&
+         GST_VIDEO_INFO_FORMAT(&video) != GST_VIDEO_FORMAT_UNKNOWN &&
+         GST_VIDEO_INFO_FORMAT(&video) != GST_DRM_VIDEO_FORMAT_DMA_DRM &&
+         GST_VIDEO_INFO_N_PLANES(&video) > 0;
 }
 
 // Metas of other memory, and of how it is held, are not those of a texture.
@@ -134,11 +161,6 @@ struct UploadFrames::Hop {
   UniqueFd fence;           // GL waits for it; none: GL can read the frame now
   bool fence_refused = false;
 
-  // On the streaming thread, before run(): a meta is added where nobody else has the buffer.
-  GstGLSyncMeta *add_sync_point(GstGLContext *context)
-  {
-    return gst_buffer_add_gl_sync_meta(context, out);
-  }
   // On the GL thread.
   void wait(egl::Device &device)
   {
@@ -169,9 +191,11 @@ Result<void> UploadFrames::begin(std::shared_ptr<GlThread> thread, UploadStream 
   stream_ = std::move(stream);
   make_releases();
   cache_.emplace([this](const FrameLayout &layout) { return make_imported(layout); });
-  copier_.begin(thread_->context(), stream_.in, stream_.out_caps.get(), stream_.kept_downstream);
-  drawn_.begin(thread_, stream_.in.drm_fourcc, stream_.colours, stream_.out_caps.get(),
-               stream_.kept_downstream);
+  can_copy_ = is_linear_video(stream_.in, copied_);
+  copy_pool_.begin(thread_->context(), stream_.out_caps.get(), SyncPoints::None,
+                   stream_.kept_downstream);
+  drawn_pool_.begin(thread_->context(), stream_.out_caps.get(), SyncPoints::OfEachBuffer,
+                    stream_.kept_downstream);
   return {};
 }
 
@@ -192,8 +216,11 @@ void UploadFrames::set_release_fences(bool taken)
 void UploadFrames::end()
 {
   cache_.reset();
-  copier_.close();
-  drawn_.close();
+  copy_pool_.close();
+  converter_.reset();
+  can_copy_ = false;
+  drawn_pool_.close();
+  painter_.reset();
   imports_refused_.reset();
   refusal_.reset();
   advice_ = "";
@@ -225,8 +252,8 @@ void UploadFrames::forget_unused_imports()
 
 void UploadFrames::set_flushing(bool flushing)
 {
-  copier_.set_flushing(flushing);
-  drawn_.set_flushing(flushing);
+  copy_pool_.set_flushing(flushing);
+  drawn_pool_.set_flushing(flushing);
   if (!flushing) {
     interrupt_.clear();
     return;
@@ -256,7 +283,7 @@ bool UploadFrames::may_copy_one() const
 {
   // copies are 2D textures: the caps have to change first
   const bool is_2d = !stream_.form || stream_.form->target != egl::Target::External;
-  return stream_.may_copy && is_2d && CopyToGl::can_copy(stream_.in);
+  return stream_.may_copy && is_2d && can_copy_;
 }
 
 // A decoder's frames are larger than the picture: 1088 lines for 1080. The texture is of the
@@ -356,16 +383,83 @@ Result<GstPtr<GstBuffer>> UploadFrames::copy(GstBuffer *in, const char *reason)
     return waited.error();
   if (*waited == Waited::Interrupted)
     return GstPtr<GstBuffer>();
-  Result<GstPtr<GstBuffer>> copied = copier_.copy(in);
-  if (!copied)
-    advice_ = copier_.advice();
+  Result<GstPtr<GstBuffer>> copied = copy_pixels(in);
   if (!copied || !*copied)
     return copied;
   copy_metadata(copied->get(), in);
   if (is_padded_frame(in, stream_.in.vinfo)) // the copy has the picture alone
     drop_crop(*copied);
-  stats_.count_copy(element_, copier_.bytes_of_frame(), reason);
+  stats_.count_copy(element_, GST_VIDEO_INFO_SIZE(&copied_), reason);
   return copied;
+}
+
+// The converter asks for one rate and one kind of fields on both sides.
+Result<void> UploadFrames::make_converter()
+{
+  GstVideoInfo made = out_;
+  made.fps_n = copied_.fps_n;
+  made.fps_d = copied_.fps_d;
+  made.interlace_mode = copied_.interlace_mode;
+  converter_ = FrameConverter::create(copied_, made);
+  if (converter_)
+    return {};
+  advice_ = "Ask for another format downstream.";
+  return Error{ErrorCode::Unsupported,
+               std::string("The CPU cannot convert ") + GST_VIDEO_INFO_NAME(&copied_) + " to " +
+                   GST_VIDEO_INFO_NAME(&out_),
+               0};
+}
+
+Result<void> UploadFrames::fill_copy(GstBuffer *made, GstBuffer *in)
+{
+  if (!converter_) {
+    const Result<std::uint64_t> copied = copy_frame(made, in, out_);
+    return copied ? Result<void>{} : copied.error();
+  }
+  MappedFrame from(in, copied_, GST_MAP_READ);
+  MappedFrame to(made, out_, GST_MAP_WRITE);
+  if (!from)
+    advice_ = "Have upstream allocate memory that the CPU can map, such as a udmabuf.";
+  if (!from || !to)
+    return Error{ErrorCode::Import,
+                 from ? "The CPU cannot map the GL memory of a copy for writing"
+                      : "The CPU cannot map the frame for reading",
+                 0};
+  converter_->convert(from.get(), to.get());
+  return {};
+}
+
+// The pixels alone, once no device writes them any more. Error of code Layout where the frame's
+// rows lie outside of its memory, Import where the CPU cannot map it, Allocation, Unsupported;
+// empty where a flush ended the wait for a texture.
+Result<GstPtr<GstBuffer>> UploadFrames::copy_pixels(GstBuffer *in)
+{
+  if (!can_copy_) {
+    advice_ = "Ask upstream for linear frames.";
+    return Error{ErrorCode::Unsupported, "The CPU can copy linear frames of a GstVideoFormat alone",
+                 0};
+  }
+  if (const GstVideoMeta *meta = gst_buffer_get_video_meta(in))
+    if (const auto checked = check_format_number(*meta); !checked)
+      return checked.error();
+  auto frame = names_dma_drm(in) ? with_named_format(in, copied_) : GstPtr<GstBuffer>::share(in);
+  if (is_padded_frame(frame.get(), copied_)) {
+    Result<GstPtr<GstBuffer>> picture = visible_picture(frame.get(), copied_);
+    if (!picture)
+      return picture;
+    frame = std::move(*picture);
+  }
+  if (Result<void> checked = check_mappable_frame(frame.get(), copied_); !checked)
+    return checked.error();
+  if (!converter_ && GST_VIDEO_INFO_FORMAT(&copied_) != GST_VIDEO_INFO_FORMAT(&out_))
+    if (Result<void> converter = make_converter(); !converter)
+      return converter.error();
+  Result<GstPtr<GstBuffer>> made = copy_pool_.acquire();
+  if (!made || !*made)
+    return made;
+  if (const Result<void> filled = fill_copy(made->get(), frame.get()); !filled)
+    return filled.error();
+  return made;
 }
 
 // --- fences --------------------------------------------------------------------------------------
@@ -420,7 +514,9 @@ UploadFrames::make_imported(const FrameLayout &layout)
 {
   const TextureForm &form = *stream_.form;
   GstGLContext *context = thread_->context();
-  GstGLSyncMeta *sync_point = form.draws() ? nullptr : hop_->add_sync_point(context);
+  // here, and not on the GL thread: nobody else has the buffer yet
+  GstGLSyncMeta *sync_point =
+      form.draws() ? nullptr : gst_buffer_add_gl_sync_meta(context, hop_->out);
   std::shared_ptr<const Imported> imported;
   const Result<void> done = thread_->run([&](egl::Device &device) -> Result<void> {
     auto frame =
@@ -491,7 +587,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::import(GstBuffer *in, const FrameLayout 
 Result<Waited> UploadFrames::show(GstBuffer *in, const Imported &imported, Hop &hop)
 {
   if (hop.fence) { // of a frame that was imported before
-    GstGLSyncMeta *sync_point = hop.add_sync_point(thread_->context());
+    GstGLSyncMeta *sync_point = gst_buffer_add_gl_sync_meta(thread_->context(), hop.out);
     const Result<void> done = thread_->run([&](egl::Device &device) -> Result<void> {
       hop.finish(device, sync_point, thread_->context());
       return {};
@@ -510,10 +606,36 @@ Result<Waited> UploadFrames::show(GstBuffer *in, const Imported &imported, Hop &
   return Waited::No;
 }
 
+// On the GL thread: draws, and sets the buffer's sync point behind that. Error of code Import where
+// the driver does not draw it.
+Result<void> UploadFrames::draw_into(GstBuffer *out, const egl::ImportedFrame &planes)
+{
+  if (!painter_) {
+    auto made = egl::PlanesPainter::make(thread_->device(), stream_.in.drm_fourcc);
+    if (!made)
+      return as_import(made.error());
+    painter_ = destroy_on(thread_, std::shared_ptr<egl::PlanesPainter>(std::move(*made)));
+  }
+  for (const egl::Texture &texture : planes.textures)
+    texture.bind_again();
+  GstMemory *texture = gst_buffer_peek_memory(out, 0);
+  GstMapInfo map; // tells GstGLMemory that what it has read before is old
+  if (!gst_memory_map(texture, &map, static_cast<GstMapFlags>(GST_MAP_WRITE | GST_MAP_GL)))
+    return Error{ErrorCode::Allocation, "GStreamer maps no texture of its own for drawing", 0};
+  const Result<void> drawn =
+      painter_->draw(planes, stream_.colours, *reinterpret_cast<guint *>(map.data));
+  gst_memory_unmap(texture, &map);
+  if (!drawn)
+    return as_import(drawn.error());
+  // also a flush: behind it drivers know what reads the frame
+  gst_gl_sync_meta_set_sync_point(gst_buffer_get_gl_sync_meta(out), thread_->context());
+  return {};
+}
+
 // A texture of the pool goes downstream, and the frame goes back as soon as it is read.
 Result<GstPtr<GstBuffer>> UploadFrames::draw(GstBuffer *in, const Imported &imported, Hop &hop)
 {
-  Result<GstPtr<GstBuffer>> out = drawn_.acquire();
+  Result<GstPtr<GstBuffer>> out = drawn_pool_.acquire();
   if (!out || !*out)
     return out;
   do {
@@ -526,11 +648,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::draw(GstBuffer *in, const Imported &impo
     }
     const Result<void> done = thread_->run([&](egl::Device &device) -> Result<void> {
       hop.wait(device);
-      if (hop.fence_refused)
-        return {};
-      for (const egl::Texture &texture : imported.planes->textures)
-        texture.bind_again();
-      return drawn_.draw(*imported.planes, out->get());
+      return hop.fence_refused ? Result<void>() : draw_into(out->get(), *imported.planes);
     });
     if (!done)
       return done.error();

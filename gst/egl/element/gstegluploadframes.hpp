@@ -20,10 +20,11 @@
 #include <gst/drm/gstdrmvideoinfo.h>
 #include <gst/gl/gl.h>
 
+#include "engine/gl_planes.hpp"
 #include "gsteglcaps.hpp"
-#include "gsteglcopy.hpp"
-#include "gstegldrawn.hpp"
+#include "gsteglconverter.hpp"
 #include "gsteglrelease.hpp"
+#include "gstegltexturepool.hpp"
 #include "gstglthread.hpp"
 
 namespace gstdrm {
@@ -50,7 +51,7 @@ inline constexpr int kReleasesRank = 90;
 class UploadFrames {
 public:
   UploadFrames(GstElement *element, Stats &stats)
-      : element_(element), stats_(stats), copier_(element), drawn_(element)
+      : element_(element), stats_(stats), copy_pool_(element), drawn_pool_(element)
   {
   }
   UploadFrames(const UploadFrames &) = delete;
@@ -105,11 +106,15 @@ private:
   Result<GstPtr<GstBuffer>> instead_of_import(GstBuffer *in, Corner corner, const Error &error);
   Result<GstPtr<GstBuffer>> import(GstBuffer *in, const FrameLayout &layout);
   Result<GstPtr<GstBuffer>> copy(GstBuffer *in, const char *reason);
+  Result<GstPtr<GstBuffer>> copy_pixels(GstBuffer *in);
+  Result<void> make_converter();
+  Result<void> fill_copy(GstBuffer *made, GstBuffer *in);
   Result<UniqueFd> writers_of(GstBuffer *in, const FrameLayout &layout);
   Result<Waited> acquire(GstBuffer *in, const FrameLayout &layout, Hop &hop);
   Result<std::shared_ptr<const Imported>> make_imported(const FrameLayout &layout);
   Result<Waited> show(GstBuffer *in, const Imported &imported, Hop &hop);
   Result<GstPtr<GstBuffer>> draw(GstBuffer *in, const Imported &imported, Hop &hop);
+  Result<void> draw_into(GstBuffer *out, const egl::ImportedFrame &planes);
   void fill(GstBuffer *out, const Imported &imported) const;
 
   GstElement *const element_; // borrowed: the element owns this
@@ -119,8 +124,15 @@ private:
   UploadStream stream_;
   GstVideoInfo out_{};
   std::optional<Cache> cache_;
-  CopyToGl copier_;
-  DrawnFrames drawn_;
+  // Linear frames of a GstVideoFormat, which the CPU copies into textures of a pool. GStreamer
+  // fills a texture when somebody maps it for GL.
+  bool can_copy_ = false;
+  GstVideoInfo copied_{}; // of the frame
+  TexturePool copy_pool_;
+  std::unique_ptr<FrameConverter> converter_; // none where the format downstream is the frame's
+  // textures of RGBA that GL draws of imported planes
+  TexturePool drawn_pool_;
+  std::shared_ptr<egl::PlanesPainter> painter_;
   std::atomic<std::uint64_t> draws_{0};
   unsigned unwatched_ = 0; // frames since the context was asked whether it is lost
   // What the driver said against an import since begin(): the rest of the stream is copied.

@@ -55,21 +55,14 @@ std::shared_ptr<const UploadFormats> UploadOffer::formats() const
 std::shared_ptr<const CapsParts> UploadOffer::allowed(GstPadDirection direction, GstCaps *peer)
 {
   const bool sink = direction == GST_PAD_SINK;
-  Answer answer;
-  std::shared_ptr<const UploadFormats> formats;
-  {
-    const std::lock_guard guard(lock_);
-    answer = answers_[sink ? 1 : 0];
-    formats = formats_;
-  }
-  if (answer.formats == formats && answer.peer && caps_are_same(answer.peer.get(), peer))
-    return answer.allowed;
-  auto made = std::make_shared<const CapsParts>(
-      upload_parts(sink ? GST_PAD_SRC : GST_PAD_SINK, peer, *formats));
-  answer = {GstPtr<GstCaps>::share(peer), std::move(formats), made};
+  Answer old; // freed without the lock
   const std::lock_guard guard(lock_);
-  std::swap(answers_[sink ? 1 : 0], answer); // the old one is freed without the lock
-  return made;
+  Answer &answer = answers_[sink ? 1 : 0];
+  if (answer.formats != formats_ || !answer.peer || !caps_are_same(answer.peer.get(), peer))
+    old = std::exchange(answer, Answer{GstPtr<GstCaps>::share(peer), formats_,
+                                       std::make_shared<const CapsParts>(upload_parts(
+                                           sink ? GST_PAD_SRC : GST_PAD_SINK, peer, *formats_))});
+  return answer.allowed;
 }
 
 UploadSettings UploadOffer::settings() const
@@ -78,16 +71,10 @@ UploadSettings UploadOffer::settings() const
   return settings_;
 }
 
-std::shared_ptr<UploadOffer::Device> UploadOffer::device() const
-{
-  const std::lock_guard guard(lock_);
-  return device_;
-}
-
 std::shared_ptr<GlThread> UploadOffer::thread() const
 {
-  const std::shared_ptr<Device> device = this->device();
-  return device ? device->thread : nullptr;
+  const std::lock_guard guard(lock_);
+  return device_ ? device_->thread : nullptr;
 }
 
 std::uint64_t UploadOffer::generation() const
@@ -96,121 +83,104 @@ std::uint64_t UploadOffer::generation() const
   return generation_;
 }
 
-UploadFormats UploadOffer::work_out(const UploadSettings &settings, const Device *device) const
+UploadFormats UploadOffer::work_out() const
 {
-  if (!device)
+  if (!device_)
     return {};
-  const egl::Device &gl = *device->thread->device();
+  const egl::Device &gl = *device_->thread->device();
   UploadDevice what;
-  what.can_copy = settings.may_copy();
-  what.takes_plain = settings.zero_copy == ZeroCopy::Prefer;
+  what.can_copy = settings_.may_copy();
+  what.takes_plain = settings_.zero_copy == ZeroCopy::Prefer;
   what.has_external_textures = gl.has_external_textures();
-  what.has_rg_textures = device->has_rg_textures;
+  what.has_rg_textures = device_->has_rg_textures;
   what.max_size = gl.max_texture_size();
-  what.implicit_modifier = settings.implicit_modifier;
-  if (settings.mode != UploadMode::Copy) {
-    const bool any_layout = settings.implicit_modifier == ImplicitModifier::Driver;
-    const Pairs &pairs = any_layout ? device->implicit : device->listed;
-    const FormatSet images = device->images.formats(); // less what was refused
+  what.implicit_modifier = settings_.implicit_modifier;
+  if (settings_.mode != UploadMode::Copy) {
+    const bool any_layout = settings_.implicit_modifier == ImplicitModifier::Driver;
+    const Pairs &pairs = any_layout ? device_->implicit : device_->listed;
+    const FormatSet images = device_->images.formats(); // less what was refused
     what.images.texture_2d = FormatSet::intersect(pairs.images.texture_2d, images);
     what.images.external_only = FormatSet::intersect(pairs.images.external_only, images);
-    what.planes = FormatSet::intersect(pairs.planes, device->planes.formats());
+    what.planes = FormatSet::intersect(pairs.planes, device_->planes.formats());
   }
   return UploadFormats(what);
 }
 
-// Works without the lock, and once more where somebody else was faster. Whoever sees a new device
-// sees its formats too: a negotiation that begins with one offer must not end with another.
-bool UploadOffer::update(const Taken *taken)
+// Whoever sees a new device sees its formats too: a negotiation that begins with one offer must not
+// end with another.
+bool UploadOffer::update()
 {
-  for (;;) {
-    UploadSettings settings;
-    std::shared_ptr<Device> device;
-    std::shared_ptr<const UploadFormats> before;
-    std::uint64_t changes = 0;
-    {
-      const std::lock_guard guard(lock_);
-      settings = settings_;
-      device = taken ? taken->device : device_;
-      before = formats_;
-      changes = changes_;
-    }
-    auto formats = std::make_shared<const UploadFormats>(work_out(settings, device.get()));
-    const bool changed = !(*formats == *before);
-    std::unique_lock guard(lock_);
-    if (taken && taken->generation != generation_)
-      return false; // stop() came between
-    if (changes != changes_)
-      continue;
-    if (taken && device_ && device && device_->thread->context() == device->thread->context())
-      return false; // another thread took it meanwhile, and may have refusals of it already
-    changes_++;
-    std::swap(device_, device); // the old one is freed without the lock
-    if (changed)
-      formats_ = std::move(formats);
-    const bool is_replaced = device && device != device_;
-    guard.unlock();
-    if (is_replaced)
-      device->thread->retire();
-    return changed;
-  }
+  auto formats = std::make_shared<const UploadFormats>(work_out());
+  if (*formats == *formats_)
+    return false;
+  formats_ = std::move(formats);
+  return true;
 }
 
 bool UploadOffer::change_settings(const std::function<void(UploadSettings &)> &change)
 {
-  {
-    const std::lock_guard guard(lock_);
-    change(settings_);
-    changes_++;
-  }
+  const std::lock_guard guard(lock_);
+  change(settings_);
   return update();
 }
 
 bool UploadOffer::take(const std::shared_ptr<GlThread> &thread, std::uint64_t generation)
 {
-  const Taken taken{std::make_shared<Device>(thread), generation};
-  const bool changed = update(&taken);
-  if (this->thread() != thread)
-    thread->retire();
+  auto device = std::make_shared<Device>(thread);
+  bool changed = false;
+  {
+    const std::lock_guard guard(lock_);
+    const bool is_stale = generation != generation_; // stop() came between
+    // another thread took it meanwhile, and may have refusals of it already
+    const bool is_known = device_ && device_->thread->context() == thread->context();
+    if (!is_stale && !is_known) {
+      std::swap(device_, device);
+      changed = update();
+    }
+  }
+  if (device) // the old one, or the one that was not taken
+    device->thread->retire();
   return changed;
 }
 
 void UploadOffer::forget()
 {
-  Taken none{nullptr, 0};
-  std::array<Answer, 2> old; // freed without the lock
+  std::shared_ptr<Device> device; // freed without the lock, as the answers are
+  std::array<Answer, 2> answers;
   {
     const std::lock_guard guard(lock_);
-    none.generation = ++generation_;
-    changes_++;
-    std::swap(answers_, old);
+    generation_++;
+    std::swap(answers_, answers);
+    std::swap(device_, device);
+    update();
   }
-  update(&none);
+  if (device)
+    device->thread->retire();
 }
 
 bool UploadOffer::resize(std::uint32_t width, std::uint32_t height)
 {
-  const std::shared_ptr<Device> device = this->device();
-  if (!device)
+  const std::lock_guard guard(lock_);
+  if (!device_)
     return false;
-  const bool images = device->images.resize(width, height);
-  const bool planes = device->planes.resize(width, height);
+  const bool images = device_->images.resize(width, height);
+  const bool planes = device_->planes.resize(width, height);
   return (images || planes) && update();
 }
 
 bool UploadOffer::refuse(egl::Shape shape, Refusal refusal)
 {
-  const std::shared_ptr<Device> device = this->device();
-  if (!device)
+  const std::lock_guard guard(lock_);
+  if (!device_)
     return false;
-  FormatOffer &offer = shape == egl::Shape::OneImage ? device->images : device->planes;
+  FormatOffer &offer = shape == egl::Shape::OneImage ? device_->images : device_->planes;
   return offer.refuse(std::move(refusal)) && update();
 }
 
 bool UploadOffer::has_refused(Format pair) const
 {
-  const std::shared_ptr<Device> device = this->device();
-  return device && !device->images.formats().contains(pair);
+  const std::lock_guard guard(lock_);
+  return device_ && !device_->images.formats().contains(pair);
 }
 
 } // namespace gstdrm

@@ -74,7 +74,9 @@ private:
   };
   static Pairs list(const egl::Device &device);
   static Pairs with_implicit(const Pairs &listed);
-  [[nodiscard]] UploadFormats work_out(const UploadSettings &settings, const Device *device) const;
+  // With the lock held, both.
+  [[nodiscard]] UploadFormats work_out() const;
+  bool update();
   // It depends on the peer's answer and the formats alone, which are the key: it is never out of
   // date.
   struct Answer {
@@ -82,17 +84,10 @@ private:
     std::shared_ptr<const UploadFormats> formats;
     std::shared_ptr<const CapsParts> allowed;
   };
-  // A device that is taken, and the generation in which it was found.
-  struct Taken {
-    std::shared_ptr<Device> device;
-    std::uint64_t generation;
-  };
-  bool update(const Taken *taken = nullptr);
-  [[nodiscard]] std::shared_ptr<Device> device() const;
 
-  // Guards all below; FormatOffer's own lock is not taken under it.
-  mutable OrderedMutex lock_{kLeafLockRank, "UploadOffer::lock_"};
-  std::uint64_t changes_ = 0; // of what formats_ is worked out from
+  // Guards all below. Rank 90, because FormatOffer takes its own under it. Nobody is called under
+  // it: a GlThread ends outside of it.
+  mutable OrderedMutex lock_{90, "UploadOffer::lock_"};
   std::uint64_t generation_ = 0;
   UploadSettings settings_;
   std::shared_ptr<Device> device_;

@@ -53,16 +53,25 @@ FoundContext find_gl_context(GstGLBaseFilter *element)
   return none;
 }
 
-bool replace_gl_error(GstElement *element, GstMessage *message, OncePerFailure &told)
+bool post_gl_message(GstElement *element, GstMessage *message, OncePerFailure &told,
+                     gpointer parent)
 {
+  auto owned = GstPtr<GstMessage>::adopt(message);
   const auto base = base_error_in(element, message);
   if (!base)
-    return false;
+    return GST_ELEMENT_CLASS(parent)->post_message(element, owned.release()) != FALSE;
   if (Lookup *lookup = Lookup::present; lookup && GST_ELEMENT_CAST(lookup->element) == element)
     lookup->error = *base;
   else if (told.claim())
     post_failure(element, gl_failure(GST_GL_BASE_FILTER(element), *base));
   return true;
+}
+
+void add_template(GstElementClass *klass, const char *name, GstPadDirection direction,
+                  const GstPtr<GstCaps> &caps)
+{
+  gst_element_class_add_pad_template(
+      klass, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
 }
 
 } // namespace gstdrm

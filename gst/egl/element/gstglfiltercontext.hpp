@@ -19,9 +19,15 @@ struct FoundContext {
 // Asks the neighbours, and makes a context if nobody has one. Call it without a lock.
 FoundContext find_gl_context(GstGLBaseFilter *element);
 
-// For the post_message() of such an element. If GstGLBaseFilter posts `message`, returns true: an
-// error that explains itself takes its place, which find_gl_context() returns if it is what goes on
-// in this thread, and which is posted here otherwise, unless `told` is claimed. Takes no reference.
-bool replace_gl_error(GstElement *element, GstMessage *message, OncePerFailure &told);
+// The post_message() of such an element; `parent` is GstGLBaseFilter's class. In place of an error
+// of GstGLBaseFilter one is posted that explains itself, unless `told` is claimed;
+// find_gl_context() returns that failure instead if it is what goes on in this thread. Consumes the
+// message.
+bool post_gl_message(GstElement *element, GstMessage *message, OncePerFailure &told,
+                     gpointer parent);
+
+// An always pad template of these caps.
+void add_template(GstElementClass *klass, const char *name, GstPadDirection direction,
+                  const GstPtr<GstCaps> &caps);
 
 } // namespace gstdrm

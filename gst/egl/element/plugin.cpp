@@ -2,8 +2,9 @@
 #include <gst/gst.h>
 
 #include "config.h"
-#include "gstegldmabufdownload.hpp"
-#include "gstegldmabufupload.hpp"
+
+GST_ELEMENT_REGISTER_DECLARE(egldmabufdownload)
+GST_ELEMENT_REGISTER_DECLARE(egldmabufupload)
 
 static gboolean plugin_init(GstPlugin *plugin) noexcept
 {

@@ -10,7 +10,6 @@
 #include <gst/drm/core/log.hpp>
 
 #include "egl_error.hpp"
-#include "egl_reset.hpp"
 #include "gl_version.hpp"
 
 namespace gstdrm::egl {
@@ -32,29 +31,26 @@ std::string gl_string(const GlCalls &gl, GLenum name)
 // Takes out the functions whose extension the driver has not: what a loader finds may be a stub.
 void keep_what_is_there(EglCalls &egl, EGLDisplay display)
 {
-  const std::string list = to_string(egl.query_string(display, EGL_EXTENSIONS));
-  const std::string client = to_string(egl.query_string(EGL_NO_DISPLAY, EGL_EXTENSIONS));
-  const auto has = [](const std::string &of, const char *name) {
-    return has_extension(of.c_str(), name);
-  };
-  if (!has(list, "EGL_KHR_image_base") && !has(list, "EGL_KHR_image")) {
+  const Names list = names_in(egl.query_string(display, EGL_EXTENSIONS));
+  const Names client = names_in(egl.query_string(EGL_NO_DISPLAY, EGL_EXTENSIONS));
+  if (!list.contains("EGL_KHR_image_base") && !list.contains("EGL_KHR_image")) {
     egl.create_image = nullptr;
     egl.destroy_image = nullptr;
   }
-  if (!has(list, "EGL_EXT_image_dma_buf_import_modifiers")) {
+  if (!list.contains("EGL_EXT_image_dma_buf_import_modifiers")) {
     egl.query_formats = nullptr;
     egl.query_modifiers = nullptr;
   }
-  if (!has(list, "EGL_KHR_fence_sync")) {
+  if (!list.contains("EGL_KHR_fence_sync")) {
     egl.create_sync = nullptr;
     egl.destroy_sync = nullptr;
     egl.client_wait_sync = nullptr;
   }
-  if (!has(list, "EGL_KHR_wait_sync"))
+  if (!list.contains("EGL_KHR_wait_sync"))
     egl.wait_sync = nullptr;
-  if (!has(list, "EGL_ANDROID_native_fence_sync"))
+  if (!list.contains("EGL_ANDROID_native_fence_sync"))
     egl.dup_native_fence_fd = nullptr;
-  if (!has(client, "EGL_EXT_device_query") && !has(client, "EGL_EXT_device_base")) {
+  if (!client.contains("EGL_EXT_device_query") && !client.contains("EGL_EXT_device_base")) {
     egl.query_display_attrib = nullptr;
     egl.query_device_string = nullptr;
   }
@@ -70,9 +66,9 @@ void read_node(const EglCalls &egl, EGLDisplay display, Driver &driver)
   if (!egl.query_display_attrib(display, EGL_DEVICE_EXT, &attribute) || attribute == 0)
     return;
   const auto device = reinterpret_cast<EGLDeviceEXT>(attribute);
-  const std::string list = to_string(egl.query_device_string(device, EGL_EXTENSIONS));
-  const bool could_draw = has_extension(list.c_str(), "EGL_EXT_device_drm_render_node");
-  const bool could_be_card = has_extension(list.c_str(), "EGL_EXT_device_drm");
+  const Names list = names_in(egl.query_device_string(device, EGL_EXTENSIONS));
+  const bool could_draw = list.contains("EGL_EXT_device_drm_render_node");
+  const bool could_be_card = list.contains("EGL_EXT_device_drm");
   if (could_draw)
     driver.node = to_string(egl.query_device_string(device, EGL_DRM_RENDER_NODE_FILE_EXT));
   if (driver.node.empty() && could_be_card)
@@ -124,6 +120,33 @@ Result<void> check_plane(const FrameLayout &layout, std::size_t i)
         name + " needs " + std::to_string(end) + " bytes with whole rows, its buffer has " +
             std::to_string(object->size_bytes) + "; allocate the last row with its padding");
   return {};
+}
+
+// Whether the context, which is current, was made so that it is lost with a reset, and says so.
+// Others are told nothing by their drivers (GL_NO_RESET_NOTIFICATION), and there is nothing to ask.
+bool is_told_of_resets(const GlCalls &gl)
+{
+  GLint strategy = GL_NO_RESET_NOTIFICATION_KHR; // stays where the driver does not know the name
+  gl.get_integerv(GL_RESET_NOTIFICATION_STRATEGY_KHR, &strategy);
+  return strategy == GL_LOSE_CONTEXT_ON_RESET_KHR;
+}
+
+// What a reset status, or an error that tells of a loss, says, in a sentence.
+std::string describe_loss(unsigned number)
+{
+  switch (number) {
+  case GL_GUILTY_CONTEXT_RESET_KHR:
+    return "GL_GUILTY_CONTEXT_RESET (0x8253), the GPU was reset because of what this context drew";
+  case GL_INNOCENT_CONTEXT_RESET_KHR:
+    return "GL_INNOCENT_CONTEXT_RESET (0x8254), the GPU was reset because of another program or "
+           "context";
+  case GL_UNKNOWN_CONTEXT_RESET_KHR:
+    return "GL_UNKNOWN_CONTEXT_RESET (0x8255), the GPU was reset";
+  case EGL_CONTEXT_LOST:
+    return egl_error_name(EGL_CONTEXT_LOST) + ", the GPU was reset or the machine slept";
+  default:
+    return gl_error_name(number) + ", the GPU was reset";
+  }
 }
 
 } // namespace
@@ -235,7 +258,8 @@ void Device::look_for_reset() const
 void Device::note_error(unsigned error) const noexcept
 {
   unsigned none = 0;
-  if (is_loss(error))
+  constexpr unsigned kGlContextLost = 0x0507; // GL_CONTEXT_LOST
+  if (error == kGlContextLost || error == EGL_CONTEXT_LOST)
     loss_.compare_exchange_strong(none, error); // the first says most
 }
 

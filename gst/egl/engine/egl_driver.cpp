@@ -2,7 +2,6 @@
 #include "egl_driver.hpp"
 
 #include <charconv>
-#include <initializer_list>
 #include <string_view>
 #include <system_error>
 
@@ -23,20 +22,13 @@ unsigned take_number(std::string_view &text) noexcept
   return error == std::errc{} ? number : 0;
 }
 
-bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> starts) noexcept
-{
-  for (const std::string_view start : starts)
-    if (text.starts_with(start))
-      return true;
-  return false;
-}
-
 // Only the start of the name counts: virgl draws on the host, whose renderer it names in brackets
 // ("virgl (LLVMPIPE …)"). Zink draws with Vulkan, whose device it names.
 bool is_software_renderer(std::string_view renderer) noexcept
 {
-  if (starts_with_any(renderer, {"llvmpipe", "softpipe", "swrast", "Software Rasterizer", "SWR "}))
-    return true;
+  for (const char *start : {"llvmpipe", "softpipe", "swrast", "Software Rasterizer", "SWR "})
+    if (renderer.starts_with(start))
+      return true;
   return renderer.starts_with("zink") && (renderer.find("llvmpipe") != std::string_view::npos ||
                                           renderer.find("lavapipe") != std::string_view::npos);
 }

@@ -2,6 +2,7 @@
 #include "egl_formats.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,61 +30,60 @@ struct Modifiers {
   std::vector<EGLBoolean> external_only;
 };
 
-// Whether a list of so many entries is complete; else `capacity` becomes the next to try.
-bool is_complete(EGLint count, EGLint &capacity) noexcept
+// How many entries a list has. `ask` gets the room that there is for them, 0 at first, and says how
+// many there are; false if the driver refuses the question.
+std::optional<std::size_t> read_list(const auto &ask)
 {
-  if (count < capacity || count == 0 || capacity == kMaxListed)
-    return true;
-  capacity = std::min(count, kMaxListed - kSpareRoom) + kSpareRoom;
-  return false;
+  EGLint capacity = 0;
+  for (int i = 0; i <= kTries; ++i) {
+    EGLint count = 0;
+    if (!ask(capacity, count))
+      return {};
+    count = std::clamp(count, 0, kMaxListed);
+    if (count < capacity || count == 0 || capacity == kMaxListed)
+      return static_cast<std::size_t>(count);
+    if (i < kTries)
+      capacity = std::min(count, kMaxListed - kSpareRoom) + kSpareRoom;
+  }
+  return static_cast<std::size_t>(capacity);
 }
 
 Result<std::vector<EGLint>> list_formats(const EglCalls &egl, EGLDisplay display)
 {
   std::vector<EGLint> formats;
-  EGLint capacity = 0;
-  for (int i = 0; i <= kTries; ++i) {
+  const auto count = read_list([&](EGLint capacity, EGLint &listed) {
     // what the driver leaves out stays 0, which is no format
     formats.assign(static_cast<std::size_t>(capacity), 0);
-    EGLint count = 0;
-    if (!egl.query_formats(display, capacity, capacity > 0 ? formats.data() : nullptr, &count))
-      return Error{ErrorCode::Device,
-                   "The EGL display does not list the formats that it imports: "
-                   "eglQueryDmaBufFormatsEXT() failed with " +
-                       egl_error_name(egl.get_error()) + "; update the GPU's driver",
-                   0};
-    count = std::clamp(count, 0, kMaxListed);
-    if (is_complete(count, capacity)) {
-      formats.resize(static_cast<std::size_t>(count));
-      break;
-    }
-  }
+    return egl.query_formats(display, capacity, capacity > 0 ? formats.data() : nullptr, &listed);
+  });
+  if (!count)
+    return Error{ErrorCode::Device,
+                 "The EGL display does not list the formats that it imports: "
+                 "eglQueryDmaBufFormatsEXT() failed with " +
+                     egl_error_name(egl.get_error()) + "; update the GPU's driver",
+                 0};
+  formats.resize(*count);
   return formats;
 }
 
-// Nothing where the driver refuses the question.
+// Error where the driver refuses the question.
 Result<Modifiers> list_modifiers(const EglCalls &egl, EGLDisplay display, EGLint format)
 {
   Modifiers list;
-  EGLint capacity = 0;
-  for (int i = 0; i <= kTries; ++i) {
+  const auto count = read_list([&](EGLint capacity, EGLint &listed) {
     // what the driver leaves out stays the implicit modifier
     list.modifiers.assign(static_cast<std::size_t>(capacity), kModImplicit);
     list.external_only.assign(static_cast<std::size_t>(capacity), EGL_TRUE);
-    EGLint count = 0;
     const bool has_room = capacity > 0;
-    if (!egl.query_modifiers(display, format, capacity, has_room ? list.modifiers.data() : nullptr,
-                             has_room ? list.external_only.data() : nullptr, &count))
-      return Error{ErrorCode::Device,
-                   "eglQueryDmaBufModifiersEXT() failed with " + egl_error_name(egl.get_error()),
-                   0};
-    count = std::clamp(count, 0, kMaxListed);
-    if (is_complete(count, capacity)) {
-      list.modifiers.resize(static_cast<std::size_t>(count));
-      list.external_only.resize(static_cast<std::size_t>(count));
-      break;
-    }
-  }
+    return egl.query_modifiers(display, format, capacity,
+                               has_room ? list.modifiers.data() : nullptr,
+                               has_room ? list.external_only.data() : nullptr, &listed);
+  });
+  if (!count)
+    return Error{ErrorCode::Device,
+                 "eglQueryDmaBufModifiersEXT() failed with " + egl_error_name(egl.get_error()), 0};
+  list.modifiers.resize(*count, kModImplicit);
+  list.external_only.resize(*count, EGL_TRUE);
   return list;
 }
 
@@ -141,11 +141,11 @@ DisplayFormats formats_without_a_list()
 
 Result<DisplayFormats> query_formats(const EglCalls &egl, EGLDisplay display)
 {
-  const char *const extensions = egl.query_string(display, EGL_EXTENSIONS);
-  if (!has_extension(extensions, "EGL_EXT_image_dma_buf_import"))
+  const Names extensions = names_in(egl.query_string(display, EGL_EXTENSIONS));
+  if (!extensions.contains("EGL_EXT_image_dma_buf_import"))
     return Error{ErrorCode::Unsupported,
                  "The EGL display imports no dma-buf: it has no EGL_EXT_image_dma_buf_import", 0};
-  if (!has_extension(extensions, "EGL_EXT_image_dma_buf_import_modifiers") || !egl.query_formats ||
+  if (!extensions.contains("EGL_EXT_image_dma_buf_import_modifiers") || !egl.query_formats ||
       !egl.query_modifiers)
     return formats_without_a_list();
 

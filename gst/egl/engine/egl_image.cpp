@@ -16,6 +16,7 @@
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "egl_error.hpp"
+#include "gl_state.hpp"
 
 namespace gstdrm::egl {
 namespace {
@@ -36,56 +37,39 @@ constexpr std::array<PlaneNames, kMaxPlanes> kPlaneNames = {{
      EGL_DMA_BUF_PLANE3_MODIFIER_LO_EXT, EGL_DMA_BUF_PLANE3_MODIFIER_HI_EXT},
 }};
 
-// The attribute list of eglCreateImageKHR(), on the stack.
-class Attributes {
-public:
-  void add(EGLint name, EGLint value)
-  {
-    list_[size_++] = name;
-    list_[size_++] = value;
-  }
-  // of ColorHints, where 0 is not given
-  void add_hint(EGLint name, EGLint value)
-  {
-    if (value != 0)
-      add(name, value);
-  }
-  [[nodiscard]] const EGLint *list()
-  {
-    list_[size_] = EGL_NONE;
-    return list_.data();
-  }
-
-private:
-  // width, height and fourcc, five of each plane, four hints, EGL_NONE
-  std::array<EGLint, (3 + 5 * kMaxPlanes + 4) * 2 + 1> list_;
-  std::size_t size_ = 0;
-};
-
-Attributes attributes_of(const FrameLayout &layout, std::uint64_t modifier, const ColorHints &hints)
+// The attribute list of eglCreateImageKHR().
+std::vector<EGLint> attributes_of(const FrameLayout &layout, std::uint64_t modifier,
+                                  const ColorHints &hints)
 {
-  Attributes attributes;
-  attributes.add(EGL_WIDTH, static_cast<EGLint>(layout.width));
-  attributes.add(EGL_HEIGHT, static_cast<EGLint>(layout.height));
-  attributes.add(EGL_LINUX_DRM_FOURCC_EXT, static_cast<EGLint>(layout.format.fourcc));
+  std::vector<EGLint> list;
+  const auto add = [&list](EGLint name, std::uint64_t value) {
+    list.push_back(name);
+    list.push_back(static_cast<EGLint>(value));
+  };
+  add(EGL_WIDTH, layout.width);
+  add(EGL_HEIGHT, layout.height);
+  add(EGL_LINUX_DRM_FOURCC_EXT, layout.format.fourcc);
   for (std::size_t i = 0; i < layout.n_planes; ++i) {
     const PlaneNames &names = kPlaneNames[i];
     const PlaneLayout &plane = layout.planes[i];
-    attributes.add(names.fd, plane.fd);
-    attributes.add(names.offset, static_cast<EGLint>(plane.offset_bytes));
-    attributes.add(names.pitch, static_cast<EGLint>(plane.stride_bytes));
+    add(names.fd, static_cast<std::uint64_t>(plane.fd));
+    add(names.offset, plane.offset_bytes);
+    add(names.pitch, plane.stride_bytes);
     if (modifier == kModImplicit)
       continue;
-    attributes.add(names.modifier_low, static_cast<EGLint>(modifier & 0xffffffff));
-    attributes.add(names.modifier_high, static_cast<EGLint>(modifier >> 32));
+    add(names.modifier_low, modifier & 0xffffffff);
+    add(names.modifier_high, modifier >> 32);
   }
-  if (!fourcc_is_yuv(layout.format.fourcc))
-    return attributes;
-  attributes.add_hint(EGL_YUV_COLOR_SPACE_HINT_EXT, hints.space);
-  attributes.add_hint(EGL_SAMPLE_RANGE_HINT_EXT, hints.range);
-  attributes.add_hint(EGL_YUV_CHROMA_HORIZONTAL_SITING_HINT_EXT, hints.siting_horizontal);
-  attributes.add_hint(EGL_YUV_CHROMA_VERTICAL_SITING_HINT_EXT, hints.siting_vertical);
-  return attributes;
+  if (fourcc_is_yuv(layout.format.fourcc))
+    for (const auto &[name, hint] :
+         {std::pair(EGL_YUV_COLOR_SPACE_HINT_EXT, hints.space),
+          std::pair(EGL_SAMPLE_RANGE_HINT_EXT, hints.range),
+          std::pair(EGL_YUV_CHROMA_HORIZONTAL_SITING_HINT_EXT, hints.siting_horizontal),
+          std::pair(EGL_YUV_CHROMA_VERTICAL_SITING_HINT_EXT, hints.siting_vertical)})
+      if (hint != 0) // else it is not given
+        add(name, static_cast<std::uint64_t>(hint));
+  list.push_back(EGL_NONE);
+  return list;
 }
 
 Error failed(const Device &device, const FrameLayout &layout, const std::string &why)
@@ -104,67 +88,33 @@ int lacks_descriptor(int fd) noexcept
   return !one && (errno == EMFILE || errno == ENFILE) ? errno : 0;
 }
 
-// Drivers duplicate the descriptors that they import, and EGL has one error for all that they lack:
-// a refusal that is over soon has to be told from one that lasts.
-Error without_descriptor(const Device &device, const FrameLayout &layout, int why)
+// What a process lacks is over sooner or later: such a refusal says nothing of the frame.
+Error lacking(const Device &device, const FrameLayout &layout, const std::string &what, int why)
 {
-  Error error{ErrorCode::Allocation,
-              device.driver().describe() + ", cannot import " + describe_layout(layout) +
-                  ": no file descriptor is left (" + errno_text(why) +
-                  "). Let go of frames sooner downstream, or raise the limit of open files "
-                  "(ulimit -n)",
-              why};
+  Error error{
+      ErrorCode::Allocation,
+      device.driver().describe() + ", cannot import " + describe_layout(layout) + ": " + what, why};
   GSTDRM_DEBUG("%s", error.message.c_str());
   return error;
 }
 
-// A mapping for as long as it lives.
-class Mapping {
-public:
-  Mapping(int fd, std::uint64_t bytes) noexcept
-      : bytes_(bytes),
-        at_(fd < 0 ? ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                   : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)),
-        lacks_memory_(at_ == MAP_FAILED && errno == ENOMEM)
-  {
-  }
-  Mapping(const Mapping &) = delete;
-  Mapping &operator=(const Mapping &) = delete;
-  ~Mapping()
-  {
-    if (at_ != MAP_FAILED)
-      ::munmap(at_, bytes_);
-  }
-  [[nodiscard]] bool lacks_memory() const noexcept { return lacks_memory_; }
-
-private:
-  std::uint64_t bytes_;
-  void *at_;
-  bool lacks_memory_;
-};
-
 // Mesa's software renderers map each plane's dma-buf, and crash where the process may not map that
-// much (Mesa 26.1, in dri2_from_dma_bufs(); ulimit -v). So it is tried first, with some room for
-// their own tables. Any other reason not to map it is theirs to tell.
+// much (Mesa 26.1, in dri2_from_dma_bufs(); ulimit -v). So as many addresses are asked for first,
+// with some room for their own tables.
 Result<void> check_mappable(const Device &device, const FrameLayout &layout)
 {
-  constexpr std::uint64_t kTables = 1 << 20;
   if (!device.driver().is_software)
     return {};
-  const Mapping tables(-1, kTables);
-  std::array<std::optional<Mapping>, kMaxPlanes> planes;
-  bool lacks = tables.lacks_memory();
-  for (std::size_t i = 0; i < layout.n_planes && !lacks; ++i)
-    lacks =
-        planes[i].emplace(layout.planes[i].fd, layout.planes[i].object.size_bytes).lacks_memory();
-  if (!lacks)
-    return {};
-  Error error{ErrorCode::Allocation,
-              device.driver().describe() + ", cannot import " + describe_layout(layout) +
-                  ": the process may not map as much memory (" + errno_text(ENOMEM) + ")",
-              ENOMEM};
-  GSTDRM_DEBUG("%s", error.message.c_str());
-  return error;
+  std::uint64_t bytes = 1 << 20; // of the tables
+  for (std::size_t i = 0; i < layout.n_planes; ++i)
+    bytes += layout.planes[i].object.size_bytes;
+  void *const at = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED && errno == ENOMEM)
+    return lacking(device, layout,
+                   "the process may not map as much memory (" + errno_text(ENOMEM) + ")", ENOMEM);
+  if (at != MAP_FAILED)
+    ::munmap(at, bytes);
+  return {};
 }
 
 std::string egl_words(const Device &device, const char *call, EGLint error)
@@ -179,14 +129,6 @@ std::string gl_words(const Device &device, const char *call, GLenum error)
 {
   device.note_error(error);
   return std::string(call) + "() says " + gl_error_name(error);
-}
-
-// Errors that somebody else left behind must not count as ours. There is at most one of each kind;
-// a context that is lost may repeat its own for ever (GL_KHR_robustness).
-void drop_gl_errors(const GlCalls &gl)
-{
-  for (int i = 0; i < 8 && gl.get_error() != GL_NO_ERROR; ++i) {
-  }
 }
 
 GLenum binding_of(Target target) noexcept
@@ -217,7 +159,7 @@ std::string give_image(const Device &device, Target target, GLuint id, EGLImageK
 {
   const GlCalls &gl = device.calls().gl;
   const GLenum name = gl_target(target);
-  drop_gl_errors(gl);
+  drain_errors(gl); // those of whoever used the context before
   const BoundTexture bound(gl, target, id);
   gl.image_target_texture_2d(name, image);
   if (const GLenum error = gl.get_error(); error != GL_NO_ERROR)
@@ -319,6 +261,15 @@ std::optional<Format> plane_format(Format format, std::size_t index) noexcept
   return Format{is_wide ? DRM_FORMAT_R16 : DRM_FORMAT_R8, format.modifier};
 }
 
+bool has_all_planes(const FormatSet &listed, Format format) noexcept
+{
+  const FourccInfo *info = fourcc_info(format.fourcc);
+  for (std::size_t i = 0; info && i < info->n_planes; i++)
+    if (const auto plane = plane_format(format, i); !plane || !listed.contains(*plane))
+      return false;
+  return info && info->n_planes > 0;
+}
+
 std::optional<Format> packed_chroma_format(Format format) noexcept
 {
   return is_packed_422(format) ? std::optional(Format{DRM_FORMAT_ABGR8888, format.modifier})
@@ -379,12 +330,17 @@ Result<Texture> Texture::import(const Device &device, const FrameLayout &layout,
   const std::uint64_t modifier =
       device.import_format(layout.format).value_or(layout.format).modifier;
   EGLImageKHR image = egl.create_image(device.display(), EGL_NO_CONTEXT, EGL_LINUX_DMA_BUF_EXT,
-                                       nullptr, attributes_of(layout, modifier, hints).list());
+                                       nullptr, attributes_of(layout, modifier, hints).data());
   if (image == EGL_NO_IMAGE_KHR) {
     const EGLint error = egl.get_error();
-    const int lacking = error == EGL_BAD_ALLOC ? lacks_descriptor(layout.planes[0].fd) : 0;
-    return lacking != 0 ? without_descriptor(device, layout, lacking)
-                        : failed(device, layout, egl_words(device, "eglCreateImageKHR", error));
+    const int lack = error == EGL_BAD_ALLOC ? lacks_descriptor(layout.planes[0].fd) : 0;
+    // Drivers duplicate the descriptors that they import, and EGL has one error for all they lack.
+    return lack != 0 ? lacking(device, layout,
+                               "no file descriptor is left (" + errno_text(lack) +
+                                   "). Let go of frames sooner downstream, or raise the limit of "
+                                   "open files (ulimit -n)",
+                               lack)
+                     : failed(device, layout, egl_words(device, "eglCreateImageKHR", error));
   }
   Texture texture(device, image, target); // destroys the image on every way out
   texture.width_ = layout.width;
@@ -429,33 +385,30 @@ Result<std::shared_ptr<const ImportedFrame>> import_frame(const std::shared_ptr<
 {
   if (Result<void> checked = check_layout(layout); !checked)
     return checked.error();
-  auto frame = std::make_shared<ImportedFrame>();
-  frame->device = device;
-  if (shape == Shape::OneImage) {
-    Result<Texture> texture = import_checked(*device, layout, hints, wanted);
-    if (!texture)
-      return texture.error();
-    frame->textures.push_back(std::move(*texture));
-    return std::shared_ptr<const ImportedFrame>(std::move(frame));
-  }
-  Result<std::array<FrameLayout, kMaxPlanes>> planes = split_planes(layout);
+  const bool is_whole = shape == Shape::OneImage;
+  using Planes = std::array<FrameLayout, kMaxPlanes>;
+  Result<Planes> planes = is_whole ? Result<Planes>(Planes{{layout}}) : split_planes(layout);
   if (!planes)
     return planes.error();
-  std::size_t n_textures = layout.n_planes;
+  std::size_t n_textures = is_whole ? 1 : layout.n_planes;
   if (const auto chroma = packed_chroma_format(layout.format); chroma && shape == Shape::Drawn) {
     FrameLayout &pairs = (*planes)[n_textures++];
     pairs = (*planes)[0];
     pairs.format = *chroma;
     pairs.width = (layout.width + 1) / 2;
   }
+  auto frame = std::make_shared<ImportedFrame>();
+  frame->device = device;
   frame->textures.reserve(n_textures);
   for (std::size_t i = 0; i < n_textures; ++i) {
-    Result<Texture> texture = import_checked(*device, (*planes)[i], {}, Target::Texture2D);
+    Result<Texture> texture = import_checked(*device, (*planes)[i], is_whole ? hints : ColorHints{},
+                                             is_whole ? wanted : Target::Texture2D);
     if (!texture)
-      return Error{texture.error().code,
-                   "Plane " + std::to_string(i) + " of " + describe_format(layout.format) + ": " +
-                       texture.error().message,
-                   texture.error().sys_errno};
+      return is_whole ? texture.error()
+                      : Error{texture.error().code,
+                              "Plane " + std::to_string(i) + " of " +
+                                  describe_format(layout.format) + ": " + texture.error().message,
+                              texture.error().sys_errno};
     frame->textures.push_back(std::move(*texture));
   }
   return std::shared_ptr<const ImportedFrame>(std::move(frame));

@@ -39,6 +39,8 @@ enum class Shape {
 // for NV12, GR88 for YUYV. Nothing where the plane's samples are no such format, or where `index`
 // is no plane.
 std::optional<Format> plane_format(Format format, std::size_t index) noexcept;
+// Whether each plane is listed as an image of its own.
+bool has_all_planes(const FormatSet &listed, Format format) noexcept;
 // The second texture of packed 4:2:2 (Shape::Drawn), with half of the width; nothing of others.
 std::optional<Format> packed_chroma_format(Format format) noexcept;
 // The same of all planes, each with its own width and height, checked as a whole before. Error of

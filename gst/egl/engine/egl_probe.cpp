@@ -44,59 +44,43 @@ std::uint32_t alignment_of(const FrameLayout &taken, std::uint32_t stride_align)
   return stride_align;
 }
 
-// What was learnt so far.
-struct Attempts {
-  std::optional<FrameLayout> last; // refused
-  std::string refusal;             // the driver's first
-  std::string no_memory;           // the first frame that could not be made
-};
-
-Probe outcome_of(const Attempts &attempts)
-{
-  Probe probe;
-  if (!attempts.last) {
-    probe.outcome = Probe::Outcome::NotTried;
-    probe.reason = attempts.no_memory;
-    return probe;
-  }
-  probe.outcome = Probe::Outcome::Refused;
-  probe.reason = attempts.refusal;
-  if (!attempts.no_memory.empty())
-    probe.reason += "; not every alignment could be tried: " + attempts.no_memory;
-  return probe;
-}
-
 } // namespace
 
 Probe probe_import(const std::shared_ptr<Device> &device, Format format, std::uint32_t width,
                    std::uint32_t height, Shape shape, const MakeScratch &make_scratch,
                    const ColorHints &hints, Target wanted)
 {
-  Attempts attempts;
+  std::optional<FrameLayout> refused; // the last one
+  std::string refusal;                // the driver's first
+  std::string no_memory;              // of the first frame that could not be made
   for (const std::uint32_t stride_align : kAlignments) {
-    if (attempts.last && is_aligned(*attempts.last, stride_align))
+    if (refused && is_aligned(*refused, stride_align))
       continue;
     const Result<ScratchFrame> scratch = make_scratch(format, width, height, stride_align);
     if (!scratch) {
-      if (attempts.no_memory.empty())
-        attempts.no_memory = scratch.error().message;
+      if (no_memory.empty())
+        no_memory = scratch.error().message;
     } else if (const auto frame = import_frame(device, scratch->layout, shape, hints, wanted);
                frame) {
       const std::uint32_t taken = alignment_of(scratch->layout, stride_align);
       GSTDRM_DEBUG("%s, %ux%u: imported with rows that are multiples of %u bytes",
                    describe_format(format).c_str(), width, height, taken);
-      return Probe{Probe::Outcome::Taken, taken, {}};
+      return {Probe::Outcome::Taken, taken, {}};
     } else if (frame.error().code == ErrorCode::Allocation) {
-      return Probe{Probe::Outcome::NotTried, 1, frame.error().message};
+      return {Probe::Outcome::NotTried, 1, frame.error().message};
     } else {
-      attempts.last = scratch->layout;
-      if (attempts.refusal.empty())
-        attempts.refusal = frame.error().message;
+      refused = scratch->layout;
+      if (refusal.empty())
+        refusal = frame.error().message;
     }
     if (format.modifier != kModLinear)
       break;
   }
-  return outcome_of(attempts);
+  if (!refused)
+    return {Probe::Outcome::NotTried, 1, no_memory};
+  if (!no_memory.empty())
+    refusal += "; not every alignment could be tried: " + no_memory;
+  return {Probe::Outcome::Refused, 1, refusal};
 }
 
 } // namespace gstdrm::egl

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "egl_image.hpp"
-#include "rgb_to_yuv.hpp"
+#include "yuv.hpp"
 
 namespace gstdrm::egl {
 

@@ -8,7 +8,6 @@
 #include "egl_error.hpp"
 #include "gl_program.hpp"
 #include "gl_state.hpp"
-#include "gl_triangle.hpp"
 
 namespace gstdrm::egl {
 namespace {
@@ -73,8 +72,6 @@ PlanesPainter::~PlanesPainter()
   const GlCalls &gl = device_->calls().gl;
   if (framebuffer_)
     gl.delete_framebuffers(1, &framebuffer_);
-  if (program_)
-    gl.delete_program(program_);
 }
 
 Result<std::unique_ptr<PlanesPainter>> PlanesPainter::make(const std::shared_ptr<Device> &device,
@@ -86,12 +83,11 @@ Result<std::unique_ptr<PlanesPainter>> PlanesPainter::make(const std::shared_ptr
     return triangle.error();
   painter->triangle_ = std::move(*triangle);
   const bool is_planar = fourcc_info(fourcc)->n_planes == 3;
-  const Result<GLuint> program = link_program(
-      *device, Target::Texture2D, {kPlaneFragmentText, is_planar ? "#define PLANAR\n" : ""});
+  auto program = Program::make(device, Target::Texture2D,
+                               {kPlaneFragmentText, is_planar ? "#define PLANAR\n" : ""});
   if (!program)
     return program.error();
-  painter->program_ = *program;
-  painter->find_uniforms();
+  painter->program_ = std::move(*program);
   device->calls().gl.gen_framebuffers(1, &painter->framebuffer_);
   if (painter->framebuffer_ == 0)
     return Error{ErrorCode::Device, device->driver().describe() + " makes no framebuffer: " +
@@ -100,46 +96,31 @@ Result<std::unique_ptr<PlanesPainter>> PlanesPainter::make(const std::shared_ptr
   return painter;
 }
 
-void PlanesPainter::find_uniforms()
-{
-  const auto find = [this](const char *name) {
-    return device_->calls().gl.get_uniform_location(program_, name);
-  };
-  samplers_ = {find("first"), find("second"), find("third")};
-  plane_size_ = find("plane_size");
-  chroma_scale_ = find("chroma_scale");
-  luma_ = find("luma");
-  rows_ = {find("row0"), find("row1"), find("row2")};
-  offset_ = find("offset");
-}
-
 void PlanesPainter::set_uniforms(const ImportedFrame &planes, const YuvColours &colours) const
 {
-  const GlCalls &gl = device_->calls().gl;
-  // a location of -1, of the third sampler, is ignored (OpenGL ES 2.0, 2.10.4)
-  for (std::size_t i = 0; i < samplers_.size(); i++)
-    gl.uniform_1i(samplers_[i], static_cast<GLint>(i));
+  program_->set("first", 0);
+  program_->set("second", 1);
+  program_->set("third", 2);
   const Texture &luma = planes.textures[0];
   const Texture &chroma = planes.textures[1];
-  gl.uniform_2f(plane_size_, static_cast<float>(luma.width()), static_cast<float>(luma.height()));
+  program_->set("plane_size",
+                std::array{static_cast<float>(luma.width()), static_cast<float>(luma.height())});
   const FourccInfo &info = *fourcc_info(fourcc_);
   const bool is_packed = info.n_planes == 1;
   const unsigned hsub = is_packed ? info.planes[0].block_width : info.planes[1].hsub;
   const unsigned vsub = is_packed ? info.planes[0].block_height : info.planes[1].vsub;
   const auto width = static_cast<float>(chroma.width());
   const auto height = static_cast<float>(chroma.height());
-  gl.uniform_4f(chroma_scale_, 1 / (static_cast<float>(hsub) * width),
-                1 / (static_cast<float>(vsub) * height),
-                chroma_shift(colours.horizontal, hsub) / width,
-                chroma_shift(colours.vertical, vsub) / height);
+  program_->set("chroma_scale", std::array{1 / (static_cast<float>(hsub) * width),
+                                           1 / (static_cast<float>(vsub) * height),
+                                           chroma_shift(colours.horizontal, hsub) / width,
+                                           chroma_shift(colours.vertical, vsub) / height});
   const RgbRows rgb = rgb_rows(colours, *yuv_samples(fourcc_));
-  const auto set = [&gl](GLint where, const std::array<float, 4> &value) {
-    gl.uniform_4f(where, value[0], value[1], value[2], value[3]);
-  };
-  set(luma_, rgb.luma);
-  for (std::size_t i = 0; i < rows_.size(); i++)
-    set(rows_[i], rgb.rows[i]);
-  gl.uniform_4f(offset_, rgb.offset[0], rgb.offset[1], rgb.offset[2], 1);
+  program_->set("luma", rgb.luma);
+  program_->set("row0", rgb.rows[0]);
+  program_->set("row1", rgb.rows[1]);
+  program_->set("row2", rgb.rows[2]);
+  program_->set("offset", std::array{rgb.offset[0], rgb.offset[1], rgb.offset[2], 1.0F});
 }
 
 void PlanesPainter::bind_planes(const ImportedFrame &planes) const
@@ -158,12 +139,12 @@ Result<void> PlanesPainter::draw(const ImportedFrame &planes, const YuvColours &
   const Texture &luma = planes.textures[0];
   drain_errors(gl); // those of whoever used the context before
   {
-    const DrawState state(*device_, *triangle_, kPosition, kUnits);
+    const DrawState state(*device_, *triangle_, kUnits);
     bind_planes(planes);
     gl.bind_framebuffer(GL_FRAMEBUFFER, framebuffer_);
     gl.framebuffer_texture_2d(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, into, 0);
     state.set_viewport(luma.width(), luma.height());
-    gl.use_program(program_);
+    program_->use();
     set_uniforms(planes, colours);
     gl.draw_arrays(GL_TRIANGLES, 0, 3);
     // a texture that is deleted would live on in the framebuffer

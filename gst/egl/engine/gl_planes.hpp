@@ -7,10 +7,11 @@
 #include <memory>
 
 #include "egl_image.hpp"
-#include "yuv_to_rgb.hpp"
+#include "yuv.hpp"
 
 namespace gstdrm::egl {
 
+class Program;
 class Triangle;
 
 // Whether a frame of this pair can be drawn where its planes can be imported and the display lists
@@ -37,21 +38,14 @@ public:
 
 private:
   PlanesPainter(std::shared_ptr<Device> device, std::uint32_t fourcc);
-  void find_uniforms();
   void set_uniforms(const ImportedFrame &planes, const YuvColours &colours) const;
   void bind_planes(const ImportedFrame &planes) const;
 
   const std::shared_ptr<Device> device_;
   const std::uint32_t fourcc_;
   std::unique_ptr<Triangle> triangle_;
-  GLuint program_ = 0;
+  std::unique_ptr<Program> program_;
   GLuint framebuffer_ = 0;
-  std::array<GLint, 3> samplers_{-1, -1, -1};
-  GLint plane_size_ = -1;
-  GLint chroma_scale_ = -1;
-  GLint luma_ = -1;
-  std::array<GLint, 3> rows_{-1, -1, -1};
-  GLint offset_ = -1;
 };
 
 } // namespace gstdrm::egl

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "egl_error.hpp"
+#include "gl_state.hpp"
 
 namespace gstdrm::egl {
 namespace {
@@ -17,55 +18,6 @@ void main()
 {
   gl_Position = vec4(position, 0.0, 1.0);
   at = (position * 0.5 + 0.5) * plane_size;
-}
-)";
-
-// The position comes as a varying, not as gl_FragCoord, which has 10 bits only where the GLSL of ES
-// 2 is taken at its word.
-constexpr const char *kFragmentText = R"(
-IN vec2 at;
-uniform SAMPLER picture;
-uniform vec2 picture_size;
-uniform vec2 subsampling;
-uniform vec2 lines; // y of the texture = lines.x * y of the picture + lines.y
-uniform vec4 row0;
-uniform vec4 row1;
-uniform vec4 row2;
-uniform vec4 row3;
-uniform vec4 offset;
-uniform vec2 steps; // the size of one, and how many there are; or (0, 0)
-vec4 pixel(vec2 centre)
-{
-  vec2 inside = clamp(centre, vec2(0.5), picture_size - 0.5);
-  inside.y = inside.y * lines.x + lines.y;
-  return TEXTURE(picture, inside / picture_size);
-}
-#ifdef NINE_TAPS
-uniform vec4 across;
-uniform vec4 down;
-vec4 line_of_pixels(vec2 centre)
-{
-  return across.x * pixel(centre - vec2(1.0, 0.0)) + across.y * pixel(centre) +
-         across.z * pixel(centre + vec2(1.0, 0.0));
-}
-vec4 sampled(vec2 centre)
-{
-  return down.x * line_of_pixels(centre - vec2(0.0, 1.0)) + down.y * line_of_pixels(centre) +
-         down.z * line_of_pixels(centre + vec2(0.0, 1.0));
-}
-#else
-vec4 sampled(vec2 centre)
-{
-  return pixel(centre);
-}
-#endif
-void main()
-{
-  vec4 texel = sampled(floor(at) * subsampling + 0.5);
-  vec4 made = vec4(dot(row0, texel), dot(row1, texel), dot(row2, texel), dot(row3, texel)) + offset;
-  if (steps.x > 0.0)
-    made = floor(made * steps.y + 0.5) * steps.x;
-  RESULT = made;
 }
 )";
 
@@ -163,31 +115,13 @@ private:
   GLuint id_;
 };
 
-// Deletes the program unless it is handed out.
-class Linking {
-public:
-  explicit Linking(const GlCalls &gl) : gl_(gl), id_(gl.create_program()) {}
-  Linking(const Linking &) = delete;
-  Linking &operator=(const Linking &) = delete;
-  ~Linking()
-  {
-    if (id_)
-      gl_.delete_program(id_);
-  }
-  [[nodiscard]] GLuint id() const noexcept { return id_; }
-  [[nodiscard]] GLuint release() noexcept { return std::exchange(id_, 0); }
-
-private:
-  const GlCalls &gl_;
-  GLuint id_;
-};
-
 } // namespace
 
-Result<GLuint> link_program(const Device &device, Target target, const ProgramText &text)
+Result<std::unique_ptr<Program>> Program::make(const std::shared_ptr<Device> &device, Target target,
+                                               const ProgramText &text)
 {
-  const GlCalls &gl = device.calls().gl;
-  const Driver &driver = device.driver();
+  const GlCalls &gl = device->calls().gl;
+  const Driver &driver = device->driver();
   const Dialect dialect = dialect_of(driver, target, text);
   const Shader vertex(gl, GL_VERTEX_SHADER);
   if (auto compiled = vertex.compile(dialect.vertex, driver, "vertex"); !compiled)
@@ -195,35 +129,23 @@ Result<GLuint> link_program(const Device &device, Target target, const ProgramTe
   const Shader fragment(gl, GL_FRAGMENT_SHADER);
   if (auto compiled = fragment.compile(dialect.fragment, driver, "fragment"); !compiled)
     return compiled.error();
-  Linking program(gl);
-  if (program.id() == 0)
+  std::unique_ptr<Program> program(new Program(device));
+  const GLuint id = program->id_ = gl.create_program();
+  if (id == 0)
     return Error{ErrorCode::Device, driver.describe() + " makes no program: " +
                                         gl_error_name(gl.get_error()) + kUpdateDriver};
-  gl.attach_shader(program.id(), vertex.id());
-  gl.attach_shader(program.id(), fragment.id());
-  gl.bind_attrib_location(program.id(), kPosition, "position");
-  gl.link_program(program.id());
+  gl.attach_shader(id, vertex.id());
+  gl.attach_shader(id, fragment.id());
+  gl.bind_attrib_location(id, kPosition, "position");
+  gl.link_program(id);
   GLint linked = GL_FALSE;
-  gl.get_programiv(program.id(), GL_LINK_STATUS, &linked);
+  gl.get_programiv(id, GL_LINK_STATUS, &linked);
   if (linked)
-    return program.release();
+    return program;
   std::array<GLchar, 512> log{};
-  gl.get_program_info_log(program.id(), static_cast<GLsizei>(log.size()) - 1, nullptr, log.data());
+  gl.get_program_info_log(id, static_cast<GLsizei>(log.size()) - 1, nullptr, log.data());
   return Error{ErrorCode::Device, driver.describe() + " does not link the program: " +
                                       one_line(log.data()) + kUpdateDriver};
-}
-
-Result<std::unique_ptr<Program>> Program::make(const std::shared_ptr<Device> &device, Target target,
-                                               Taps taps)
-{
-  const Result<GLuint> linked = link_program(
-      *device, target, {kFragmentText, taps == Taps::Nine ? "#define NINE_TAPS\n" : ""});
-  if (!linked)
-    return linked.error();
-  std::unique_ptr<Program> program(new Program(device));
-  program->id_ = *linked;
-  program->find_uniforms();
-  return program;
 }
 
 Program::~Program()
@@ -232,51 +154,28 @@ Program::~Program()
     device_->calls().gl.delete_program(id_);
 }
 
-void Program::find_uniforms()
+GLint Program::place_of(const char *uniform) const
 {
-  const auto find = [this](const char *name) {
-    return device_->calls().gl.get_uniform_location(id_, name);
-  };
-  texture_ = find("picture");
-  plane_size_ = find("plane_size");
-  picture_size_ = find("picture_size");
-  subsampling_ = find("subsampling");
-  lines_ = find("lines");
-  rows_ = {find("row0"), find("row1"), find("row2"), find("row3")};
-  offset_ = find("offset");
-  steps_ = find("steps");
-  across_ = find("across");
-  down_ = find("down");
+  for (const auto &[name, place] : places_)
+    if (name == uniform)
+      return place;
+  return places_.emplace_back(uniform, device_->calls().gl.get_uniform_location(id_, uniform))
+      .second;
 }
 
-void Program::use(const PlaneUniforms &uniforms) const
+void Program::set(const char *uniform, GLint value) const
 {
-  const GlCalls &gl = device_->calls().gl;
-  const auto set2 = [&gl](GLint where, const std::array<float, 2> &value) {
-    gl.uniform_2f(where, value[0], value[1]);
-  };
-  const auto set4 = [&gl](GLint where, const std::array<float, 4> &value) {
-    gl.uniform_4f(where, value[0], value[1], value[2], value[3]);
-  };
-  gl.use_program(id_);
-  gl.uniform_1i(texture_, 0);
-  set2(plane_size_, uniforms.plane_size);
-  set2(picture_size_, uniforms.picture_size);
-  set2(subsampling_, uniforms.subsampling);
-  if (uniforms.flip)
-    gl.uniform_2f(lines_, -1.0F, uniforms.picture_size[1]);
-  else
-    gl.uniform_2f(lines_, 1.0F, 0.0F);
-  for (std::size_t i = 0; i < rows_.size(); i++)
-    set4(rows_[i], uniforms.rows[i]);
-  set4(offset_, uniforms.offset);
-  if (uniforms.step > 0)
-    gl.uniform_2f(steps_, uniforms.step, 1.0F / uniforms.step);
-  else
-    gl.uniform_2f(steps_, 0.0F, 0.0F);
-  // locations of -1, with one tap, are ignored (OpenGL ES 2.0, 2.10.4)
-  gl.uniform_4f(across_, uniforms.across[0], uniforms.across[1], uniforms.across[2], 0.0F);
-  gl.uniform_4f(down_, uniforms.down[0], uniforms.down[1], uniforms.down[2], 0.0F);
+  device_->calls().gl.uniform_1i(place_of(uniform), value);
+}
+
+void Program::set(const char *uniform, const std::array<float, 2> &value) const
+{
+  device_->calls().gl.uniform_2f(place_of(uniform), value[0], value[1]);
+}
+
+void Program::set(const char *uniform, const std::array<float, 4> &value) const
+{
+  device_->calls().gl.uniform_4f(place_of(uniform), value[0], value[1], value[2], value[3]);
 }
 
 } // namespace gstdrm::egl

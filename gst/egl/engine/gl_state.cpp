@@ -2,6 +2,9 @@
 #include "gl_state.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "egl_error.hpp"
 
 namespace gstdrm::egl {
 
@@ -18,8 +21,49 @@ GLboolean as_boolean(GLint value) noexcept
   return value ? GL_TRUE : GL_FALSE;
 }
 
-} // namespace
+constexpr GLenum kLogicOp = 0x0BF2;        // GL_COLOR_LOGIC_OP
+constexpr GLenum kPolygonSmooth = 0x0B41;  // GL_POLYGON_SMOOTH
+constexpr GLenum kAlphaTest = 0x0BC0;      // GL_ALPHA_TEST
+constexpr GLenum kPolygonStipple = 0x0B42; // GL_POLYGON_STIPPLE
+constexpr unsigned kMaxClipDistances = 8;  // of all drivers of Mesa
+constexpr std::array<GLenum, SwitchesOff::kMost> kDrawSwitches{
+    GL_BLEND,
+    GL_CULL_FACE,
+    GL_DEPTH_TEST,
+    GL_DITHER,
+    GL_SCISSOR_TEST,
+    GL_STENCIL_TEST,
+    GL_RASTERIZER_DISCARD,
+    kLogicOp,
+    kPolygonSmooth,
+    kAlphaTest,
+    kPolygonStipple,
+    GL_CLIP_DISTANCE0_EXT,
+    GL_CLIP_DISTANCE1_EXT,
+    GL_CLIP_DISTANCE2_EXT,
+    GL_CLIP_DISTANCE3_EXT,
+    GL_CLIP_DISTANCE4_EXT,
+    GL_CLIP_DISTANCE5_EXT,
+    GL_CLIP_DISTANCE6_EXT,
+    GL_CLIP_DISTANCE7_EXT,
+};
 
+// Asking for what a version has not is an error.
+bool has_switch(const Device &device, GLenum what) noexcept
+{
+  const Driver &driver = device.driver();
+  if (what == kLogicOp || what == kPolygonSmooth)
+    return !driver.is_gles;
+  if (what == kAlphaTest || what == kPolygonStipple)
+    return driver.has_fixed_functions;
+  if (what >= GL_CLIP_DISTANCE0_EXT && what < GL_CLIP_DISTANCE0_EXT + kMaxClipDistances)
+    return what < GL_CLIP_DISTANCE0_EXT + driver.clip_distances;
+  return what != GL_RASTERIZER_DISCARD || is_version_3(device.calls().gl);
+}
+
+// GL_BLEND of the first draw buffer, GL_SCISSOR_TEST of the first viewport, or another switch:
+// where each has its own, a frame has one, and a query answers with the state of the first (OpenGL
+// ES 3.2, 20.3).
 void turn(const GlCalls &gl, GLenum what, bool on) noexcept
 {
   const bool is_indexed =
@@ -29,6 +73,8 @@ void turn(const GlCalls &gl, GLenum what, bool on) noexcept
   else
     (on ? gl.enable : gl.disable)(what);
 }
+
+} // namespace
 
 void drain_errors(const GlCalls &gl) noexcept
 {
@@ -51,16 +97,50 @@ StateKeeper::~StateKeeper()
     gl_.bind_framebuffer(GL_READ_FRAMEBUFFER, static_cast<GLuint>(read_framebuffer_));
 }
 
-// Asking for what a version has not is an error.
-bool DrawState::has_switch(GLenum what) const noexcept
+SwitchesOff::SwitchesOff(const Device &device, std::span<const GLenum> switches) noexcept
+    : gl_(device.calls().gl)
 {
-  if (what == kLogicOp || what == kPolygonSmooth)
-    return !driver_.is_gles;
-  if (what == kAlphaTest || what == kPolygonStipple)
-    return driver_.has_fixed_functions;
-  if (what >= GL_CLIP_DISTANCE0_EXT && what < GL_CLIP_DISTANCE0_EXT + kMaxClipDistances)
-    return what < GL_CLIP_DISTANCE0_EXT + driver_.clip_distances;
-  return what != GL_RASTERIZER_DISCARD || is_version_3(gl_);
+  for (const GLenum what : switches)
+    if (has_switch(device, what) && gl_.is_enabled(what)) {
+      turn(gl_, what, false);
+      were_on_[count_++] = what;
+    }
+}
+
+SwitchesOff::~SwitchesOff()
+{
+  for (std::size_t i = 0; i < count_; i++)
+    turn(gl_, were_on_[i], true);
+}
+
+Triangle::~Triangle()
+{
+  const GlCalls &gl = device_->calls().gl;
+  if (array_)
+    gl.delete_vertex_arrays(1, &array_);
+  if (vertices_)
+    gl.delete_buffers(1, &vertices_);
+}
+
+Result<std::unique_ptr<Triangle>> Triangle::make(const std::shared_ptr<Device> &device)
+{
+  std::unique_ptr<Triangle> triangle(new Triangle(device));
+  const GlCalls &gl = device->calls().gl;
+  drain_errors(gl);
+  constexpr std::array<GLfloat, 6> corners{-1, -1, 3, -1, -1, 3};
+  gl.gen_buffers(1, &triangle->vertices_);
+  // also where GL draws without: the one that is bound may be somebody else's
+  if (gl.gen_vertex_arrays && gl.bind_vertex_array && gl.delete_vertex_arrays)
+    gl.gen_vertex_arrays(1, &triangle->array_);
+  gl.bind_buffer(GL_ARRAY_BUFFER, triangle->vertices_);
+  gl.buffer_data(GL_ARRAY_BUFFER, sizeof(corners), corners.data(), GL_STATIC_DRAW);
+  gl.bind_buffer(GL_ARRAY_BUFFER, 0);
+  if (const GLenum error = gl.get_error(); error != GL_NO_ERROR) {
+    device->note_error(error);
+    return Error{ErrorCode::Device, device->driver().describe() + " makes no vertex buffer: " +
+                                        gl_error_name(error) + kUpdateDriver};
+  }
+  return triangle;
 }
 
 // Of the first viewport, in which a draw without a geometry shader is.
@@ -137,30 +217,36 @@ void DrawState::put_polygon_mode_back() const
   gl_.polygon_mode(GL_BACK, static_cast<GLenum>(back));
 }
 
-void DrawState::switch_off()
+DrawState::DrawState(const Device &device, const Triangle &triangle, unsigned units) noexcept
+    : gl_(device.calls().gl), framebuffer_(gl_), switches_(device, kDrawSwitches),
+      array_(triangle.array()), units_(units)
 {
-  for (std::size_t i = 0; i < kSwitches.size(); i++) {
-    was_on_[i] = has_switch(kSwitches[i]) && gl_.is_enabled(kSwitches[i]) != GL_FALSE;
-    if (was_on_[i])
-      turn(gl_, kSwitches[i], false);
-  }
+  read_viewport();
   fill_polygons();
   put_origin_below();
   gl_.get_integerv(GL_COLOR_WRITEMASK, color_mask_.data());
   set_color_mask({1, 1, 1, 1});
-  if (!gl_.bind_sampler)
-    return;
   // of the active unit; a sampler object stands before the texture's own parameters
-  for (unsigned unit = units_; unit-- > 0;) {
+  for (unsigned unit = gl_.bind_sampler ? units_ : 0; unit-- > 0;) {
     gl_.active_texture(GL_TEXTURE0 + unit);
     gl_.get_integerv(GL_SAMPLER_BINDING, &samplers_[unit]);
     if (samplers_[unit])
       gl_.bind_sampler(unit, 0);
   }
+  if (array_)
+    gl_.bind_vertex_array(array_);
+  gl_.bind_buffer(GL_ARRAY_BUFFER, triangle.vertices());
+  gl_.vertex_attrib_pointer(kPosition, 2, GL_FLOAT, GL_FALSE, 0, nullptr);
+  gl_.enable_vertex_attrib_array(kPosition);
 }
 
-void DrawState::put_switches_back() const
+DrawState::~DrawState()
 {
+  gl_.disable_vertex_attrib_array(kPosition);
+  gl_.bind_buffer(GL_ARRAY_BUFFER, 0);
+  if (array_)
+    gl_.bind_vertex_array(0);
+  gl_.use_program(0);
   for (unsigned unit = 0; unit < units_; unit++)
     if (samplers_[unit])
       gl_.bind_sampler(unit, static_cast<GLuint>(samplers_[unit]));
@@ -168,33 +254,6 @@ void DrawState::put_switches_back() const
   put_polygon_mode_back();
   if (is_upside_down_)
     gl_.clip_control(GL_UPPER_LEFT_EXT, static_cast<GLenum>(depth_mode_));
-  for (std::size_t i = 0; i < kSwitches.size(); i++)
-    if (was_on_[i])
-      turn(gl_, kSwitches[i], true);
-}
-
-DrawState::DrawState(const Device &device, const Triangle &triangle, GLuint position,
-                     unsigned units) noexcept
-    : driver_(device.driver()), gl_(device.calls().gl), framebuffer_(gl_), array_(triangle.array()),
-      position_(position), units_(units)
-{
-  read_viewport();
-  switch_off();
-  if (array_)
-    gl_.bind_vertex_array(array_);
-  gl_.bind_buffer(GL_ARRAY_BUFFER, triangle.vertices());
-  gl_.vertex_attrib_pointer(position_, 2, GL_FLOAT, GL_FALSE, 0, nullptr);
-  gl_.enable_vertex_attrib_array(position_);
-}
-
-DrawState::~DrawState()
-{
-  gl_.disable_vertex_attrib_array(position_);
-  gl_.bind_buffer(GL_ARRAY_BUFFER, 0);
-  if (array_)
-    gl_.bind_vertex_array(0);
-  gl_.use_program(0);
-  put_switches_back();
   set_viewport(viewport_);
 }
 

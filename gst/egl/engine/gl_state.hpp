@@ -3,19 +3,32 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
 
 #include "egl_device.hpp"
-#include "gl_triangle.hpp"
 
 namespace gstdrm::egl {
 
 // Forgets the errors that earlier calls left. A lost context reports one for ever.
 void drain_errors(const GlCalls &gl) noexcept;
 
-// GL_BLEND of the first draw buffer, GL_SCISSOR_TEST of the first viewport, or another switch:
-// where each has its own, a frame has one, and a query answers with the state of the first (OpenGL
-// ES 3.2, 20.3).
-void turn(const GlCalls &gl, GLenum what, bool on) noexcept;
+// Turns those of some switches off that are on, and on again in the destructor.
+class SwitchesOff {
+public:
+  static constexpr unsigned kMost = 19;
+
+  SwitchesOff(const Device &device, std::span<const GLenum> switches) noexcept;
+  SwitchesOff(const SwitchesOff &) = delete;
+  SwitchesOff &operator=(const SwitchesOff &) = delete;
+  ~SwitchesOff();
+
+private:
+  const GlCalls &gl_;
+  std::array<GLenum, kMost> were_on_{};
+  std::size_t count_ = 0;
+};
 
 // The framebuffers for drawing and for reading, which version 2 has as one.
 class StateKeeper {
@@ -31,6 +44,30 @@ private:
   GLint read_framebuffer_ = 0;
 };
 
+inline constexpr GLuint kPosition = 0; // the attribute: corners of what is drawn, -1 to 1
+
+// One triangle that covers whatever is drawn into.
+class Triangle {
+public:
+  // Error of code Device with GL's words.
+  static Result<std::unique_ptr<Triangle>> make(const std::shared_ptr<Device> &device);
+  Triangle(const Triangle &) = delete;
+  Triangle &operator=(const Triangle &) = delete;
+  ~Triangle();
+
+  // Two floats for each corner.
+  [[nodiscard]] GLuint vertices() const noexcept { return vertices_; }
+  // 0 where the context has no array objects.
+  [[nodiscard]] GLuint array() const noexcept { return array_; }
+
+private:
+  explicit Triangle(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+
+  const std::shared_ptr<Device> device_;
+  GLuint vertices_ = 0;
+  GLuint array_ = 0;
+};
+
 // All that a draw needs: vertices bound, and every test and operation off that would change a
 // sample or keep it from the frame, the sampler objects of the texture units among them.
 // Framebuffers, viewport, colour mask and these are put back as they were, those of other draw
@@ -41,8 +78,7 @@ private:
 class DrawState {
 public:
   // `units` texture units are sampled, from the first on: at most kMaxUnits.
-  DrawState(const Device &device, const Triangle &triangle, GLuint position,
-            unsigned units = 1) noexcept;
+  DrawState(const Device &device, const Triangle &triangle, unsigned units = 1) noexcept;
   DrawState(const DrawState &) = delete;
   DrawState &operator=(const DrawState &) = delete;
   ~DrawState();
@@ -51,45 +87,17 @@ public:
   static constexpr unsigned kMaxUnits = 3;
 
 private:
-  [[nodiscard]] bool has_switch(GLenum what) const noexcept;
   void set_color_mask(const std::array<GLint, 4> &mask) const;
   void fill_polygons();
   void read_viewport();
   void set_viewport(const std::array<GLfloat, 4> &viewport) const;
   void put_origin_below();
-  void switch_off();
   void put_polygon_mode_back() const;
-  void put_switches_back() const;
 
-  static constexpr GLenum kLogicOp = 0x0BF2;        // GL_COLOR_LOGIC_OP
-  static constexpr GLenum kPolygonSmooth = 0x0B41;  // GL_POLYGON_SMOOTH
-  static constexpr GLenum kAlphaTest = 0x0BC0;      // GL_ALPHA_TEST
-  static constexpr GLenum kPolygonStipple = 0x0B42; // GL_POLYGON_STIPPLE
-  static constexpr unsigned kMaxClipDistances = 8;  // of all drivers of Mesa
-  static constexpr std::array<GLenum, 11 + kMaxClipDistances> kSwitches{GL_BLEND,
-                                                                        GL_CULL_FACE,
-                                                                        GL_DEPTH_TEST,
-                                                                        GL_DITHER,
-                                                                        GL_SCISSOR_TEST,
-                                                                        GL_STENCIL_TEST,
-                                                                        GL_RASTERIZER_DISCARD,
-                                                                        kLogicOp,
-                                                                        kPolygonSmooth,
-                                                                        kAlphaTest,
-                                                                        kPolygonStipple,
-                                                                        GL_CLIP_DISTANCE0_EXT,
-                                                                        GL_CLIP_DISTANCE1_EXT,
-                                                                        GL_CLIP_DISTANCE2_EXT,
-                                                                        GL_CLIP_DISTANCE3_EXT,
-                                                                        GL_CLIP_DISTANCE4_EXT,
-                                                                        GL_CLIP_DISTANCE5_EXT,
-                                                                        GL_CLIP_DISTANCE6_EXT,
-                                                                        GL_CLIP_DISTANCE7_EXT};
-  const Driver &driver_;
   const GlCalls &gl_;
   const StateKeeper framebuffer_;
+  const SwitchesOff switches_;
   const GLuint array_;
-  const GLuint position_;
   std::array<GLfloat, 4> viewport_{};
   bool is_upside_down_ = false; // GL_CLIP_ORIGIN
   GLint depth_mode_ = 0;        // which glClipControl() sets, too
@@ -97,7 +105,6 @@ private:
   std::array<GLint, 2> polygon_mode_{}; // of the front, and of the back where it has its own
   const unsigned units_;
   std::array<GLint, kMaxUnits> samplers_{};
-  std::array<bool, kSwitches.size()> was_on_{};
 };
 
 } // namespace gstdrm::egl

@@ -2,15 +2,9 @@
 #include "gl_version.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 namespace gstdrm::egl {
 namespace {
-
-std::string_view as_text(const GLubyte *text) noexcept
-{
-  return text ? reinterpret_cast<const char *>(text) : "";
-}
 
 // `function` of the version, else `of_extension`, else none: always in `function`.
 template <typename Function>
@@ -45,23 +39,16 @@ void keep_indexed_state(GlCalls &gl, const Driver &driver, const Names &extensio
 
 Names gl_extensions(const GlCalls &gl, const Driver &driver)
 {
+  if (!gl.get_stringi || !driver.is_gl(3, 0))
+    return names_in(reinterpret_cast<const char *>(gl.get_string(GL_EXTENSIONS)));
   Names names;
-  if (gl.get_stringi && driver.is_gl(3, 0)) {
-    GLint count = 0; // the list as one string is an error in core profiles
-    gl.get_integerv(GL_NUM_EXTENSIONS, &count);
-    for (GLint i = 0; i < count; ++i) {
-      const GLubyte *const name = gl.get_stringi(GL_EXTENSIONS, static_cast<GLuint>(i));
-      if (!name) // a lost context, or fewer than were counted
-        break;
-      names.insert(reinterpret_cast<const char *>(name));
-    }
-    return names;
-  }
-  std::string_view rest = as_text(gl.get_string(GL_EXTENSIONS));
-  while (!rest.empty()) {
-    const std::size_t end = rest.find(' ');
-    names.emplace(rest.substr(0, end));
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  GLint count = 0; // the list as one string is an error in core profiles
+  gl.get_integerv(GL_NUM_EXTENSIONS, &count);
+  for (GLint i = 0; i < count; ++i) {
+    const GLubyte *const name = gl.get_stringi(GL_EXTENSIONS, static_cast<GLuint>(i));
+    if (!name) // a lost context, or fewer than were counted
+      break;
+    names.insert(reinterpret_cast<const char *>(name));
   }
   return names;
 }
@@ -87,6 +74,24 @@ unsigned count_clip_distances(const GlCalls &gl, const Driver &driver, const Nam
   GLint count = 0;
   gl.get_integerv(GL_MAX_CLIP_DISTANCES_EXT, &count);
   return static_cast<unsigned>(std::max(count, 0));
+}
+
+// The extensions come first: a driver's core function may be missing from an older libGLESv2.
+PFNGLGETGRAPHICSRESETSTATUSKHRPROC reset_status_function(const GlCalls &gl, const Driver &driver,
+                                                         const Names &extensions)
+{
+  const bool has_khr = extensions.contains("GL_KHR_robustness");
+  if (driver.is_gles) {
+    if (has_khr && gl.get_reset_status_khr)
+      return gl.get_reset_status_khr;
+    if (extensions.contains("GL_EXT_robustness") && gl.get_reset_status_ext)
+      return gl.get_reset_status_ext;
+    return driver.is_gl(3, 2) ? gl.get_reset_status : nullptr;
+  }
+  // desktop GL has the names of GL_KHR_robustness without a suffix
+  if ((has_khr || driver.is_gl(4, 5)) && gl.get_reset_status)
+    return gl.get_reset_status;
+  return extensions.contains("GL_ARB_robustness") ? gl.get_reset_status_arb : nullptr;
 }
 
 void keep_what_is_there(GlCalls &gl, const Driver &driver, const Names &extensions)

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "egl_calls.hpp"
-#include "egl_device.hpp"
-#include "egl_reset.hpp"
+#include "egl_driver.hpp"
 
 namespace gstdrm::egl {
 
@@ -20,5 +19,10 @@ bool has_fixed_functions(const GlCalls &gl, const Driver &driver, const Names &e
 
 // The clip planes of fixed functions have the same names.
 unsigned count_clip_distances(const GlCalls &gl, const Driver &driver, const Names &extensions);
+
+// The one of the functions of glGetGraphicsResetStatus() that the driver has: in core since GL ES
+// 3.2 and GL 4.5, else of GL_KHR_robustness, GL_EXT_robustness or GL_ARB_robustness. nullptr: none.
+PFNGLGETGRAPHICSRESETSTATUSKHRPROC reset_status_function(const GlCalls &gl, const Driver &driver,
+                                                         const Names &extensions);
 
 } // namespace gstdrm::egl

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Contexts that are lost: who is asked, by which function, and what is said of it.
-#include "engine/egl_reset.hpp"
+#include "engine/egl_device.hpp"
 
 #include <string>
 

@@ -270,7 +270,7 @@ bool FakeEgl::is_core_profile() const
 
 bool FakeEgl::has_gl_extension(const std::string &name) const
 {
-  return egl::has_extension(gl_extensions.c_str(), name.c_str());
+  return egl::names_in(gl_extensions.c_str()).contains(name);
 }
 
 bool FakeEgl::has_clip_control() const

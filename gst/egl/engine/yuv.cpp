@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "yuv_to_rgb.hpp"
+#include "yuv.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -52,7 +52,50 @@ constexpr std::array<YuvSamples, 35> kYuvSamples{{
     {kFourccS416, 16},
 }};
 
+// How values of `bits` are quantised.
+struct Steps {
+  double y_scale, y_offset, c_scale, c_offset;
+};
+
+Steps steps_of(YuvRange range, unsigned bits) noexcept
+{
+  const auto eighth = static_cast<double>(1U << (bits - 8)); // one step of 8 bits
+  const auto most = static_cast<double>((1U << bits) - 1);
+  return range == YuvRange::Limited ? Steps{219 * eighth, 16 * eighth, 224 * eighth, 128 * eighth}
+                                    : Steps{most, 0, most, 128 * eighth};
+}
+
+YuvRow scaled(double red, double green, double blue, double scale, double offset) noexcept
+{
+  return {static_cast<float>(red * scale), static_cast<float>(green * scale),
+          static_cast<float>(blue * scale), static_cast<float>(offset)};
+}
+
 } // namespace
+
+YuvRows yuv_rows(YuvMatrix matrix, YuvRange range, SampleDepth depth) noexcept
+{
+  const LumaWeights luma = luma_of(matrix);
+  const double green = 1 - luma.red - luma.blue;
+  const auto [y_scale, y_offset, c_scale, c_offset] = steps_of(range, depth.bits);
+  const double word = static_cast<double>(1U << (depth.word_bits - depth.bits)) /
+                      static_cast<double>((1ULL << depth.word_bits) - 1);
+  const double to_cb = c_scale * word / (2 * (1 - luma.blue));
+  const double to_cr = c_scale * word / (2 * (1 - luma.red));
+  return {scaled(luma.red, green, luma.blue, y_scale * word, y_offset * word),
+          scaled(-luma.red, -green, 1 - luma.blue, to_cb, c_offset * word),
+          scaled(1 - luma.red, -green, -luma.blue, to_cr, c_offset * word),
+          depth.word_bits == depth.bits ? 0.0F : static_cast<float>(word)};
+}
+
+std::array<float, 3> chroma_weights(Siting siting, unsigned subsampling) noexcept
+{
+  if (subsampling < 2)
+    return {0.0F, 1.0F, 0.0F};
+  if (siting == Siting::Centred)
+    return {0.0F, 0.5F, 0.5F};
+  return {0.25F, 0.5F, 0.25F};
+}
 
 const YuvSamples *yuv_samples(std::uint32_t fourcc) noexcept
 {
@@ -63,15 +106,9 @@ const YuvSamples *yuv_samples(std::uint32_t fourcc) noexcept
 
 RgbRows rgb_rows(const YuvColours &colours, const YuvSamples &samples) noexcept
 {
-  const auto eighth = static_cast<double>(1U << (samples.bits - 8)); // one step of 8 bits
-  const auto most = static_cast<double>((1U << samples.bits) - 1);
-  const bool limited = colours.range == YuvRange::Limited;
+  const auto [y_scale, y_offset, c_scale, c_offset] = steps_of(colours.range, samples.bits);
   const double word = (samples.bits > 8 ? 65535.0 : 255.0) /
                       static_cast<double>(1U << samples.shift); // the value of 1
-  const double y_factor = word / (limited ? 219 * eighth : most);
-  const double y_added = limited ? -16.0 / 219 : 0;
-  const double c_factor = word / (limited ? 224 * eighth : most);
-  const double c_added = -128 * eighth / (limited ? 224 * eighth : most);
   const auto &[red, blue] = colours.luma;
   const double green = 1 - red - blue;
   // what R, G and B have of the two differences
@@ -80,12 +117,12 @@ RgbRows rgb_rows(const YuvColours &colours, const YuvSamples &samples) noexcept
        {-2 * blue * (1 - blue) / green, -2 * red * (1 - red) / green},
        {2 * (1 - blue), 0}}};
   RgbRows made;
-  made.luma[samples.y] = static_cast<float>(y_factor);
+  made.luma[samples.y] = static_cast<float>(word / y_scale);
   for (std::size_t i = 0; i < shares.size(); i++) {
     const auto &[cb, cr] = shares[i];
-    made.rows[i][samples.cb] = static_cast<float>(cb * c_factor);
-    made.rows[i][samples.cr] = static_cast<float>(cr * c_factor);
-    made.offset[i] = static_cast<float>(y_added + (cb + cr) * c_added);
+    made.rows[i][samples.cb] = static_cast<float>(cb * word / c_scale);
+    made.rows[i][samples.cr] = static_cast<float>(cr * word / c_scale);
+    made.offset[i] = static_cast<float>(-y_offset / y_scale - (cb + cr) * c_offset / c_scale);
   }
   return made;
 }
