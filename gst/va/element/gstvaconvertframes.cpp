@@ -15,7 +15,6 @@
 #include <gst/drm/gstdrmsync.h>
 
 #include "engine/va_surface.hpp"
-#include "gstvadmabufallocator.hpp"
 
 namespace gstdrm::va {
 namespace {

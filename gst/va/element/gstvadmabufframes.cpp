@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "gstvadmabufallocator.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
 #undef GST_CAT_DEFAULT
