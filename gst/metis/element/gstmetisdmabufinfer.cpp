@@ -12,13 +12,14 @@
  * drmtensordecode ! fakesink
  * ]|
  */
-#include <string>
+#include <array>
 #include <utility>
 
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
 #include <gst/gst.h>
 
+#include "gstdrmsettings.hpp"
 #include "gstmetisinferer.hpp"
 #include "gstmetisinfersettings.hpp"
 
@@ -55,12 +56,105 @@ Inferer &inferer_of(gpointer object)
   return *self_of(object)->inferer;
 }
 
+GType backend_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(BackendKind::Auto), "The first of axl, axruntime and cpu that works",
+       "auto"},
+      {static_cast<gint>(BackendKind::Axl), "A driver with the kernel interface of docs/axl.md",
+       "axl"},
+      {static_cast<gint>(BackendKind::AxRuntime), "Axelera's libaxruntime.so", "axruntime"},
+      {static_cast<gint>(BackendKind::Cpu), "the CPU, by ONNX Runtime or OpenCV's dnn", "cpu"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("GstMetisDmabufInferBackend", values);
+  return type;
+}
+
+GType import_mode_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(ImportMode::DmaBuf), "The device reads the frame's own memory", "dmabuf"},
+      {static_cast<gint>(ImportMode::Copy), "The device reads a copy, which the CPU makes", "copy"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("GstMetisDmabufInferImportMode", values);
+  return type;
+}
+
+GType output_mode_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(OutputMode::DmaBuf), "Results lie in dma-bufs", "dmabuf"},
+      {static_cast<gint>(OutputMode::System), "Results lie in system memory", "system"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("GstMetisDmabufInferOutputMode", values);
+  return type;
+}
+
+GType on_device_lost_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(OnDeviceLost::Error), "The stream ends with an error", "error"},
+      {static_cast<gint>(OnDeviceLost::Passthrough), "Frames go on without results", "passthrough"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("GstMetisDmabufInferOnDeviceLost", values);
+  return type;
+}
+
+// The property of a row's place here: gstdrmsettings.hpp. The first two are common ones.
+const auto &infer_properties()
+{
+  using S = InferSettings;
+  constexpr auto flags = kReadyProperty;
+  static constexpr std::array rows{
+      common_property<&S::zero_copy>(),
+      common_property<&S::implicit_modifier>(),
+      property<&S::model>(
+          "model", "Model",
+          "Path of the model's file; its description, a modelinfo file, lies beside it", flags),
+      property<&S::device>("device", "Device",
+                           "Name of the device, such as metis-0:1:0; none: the first one", flags),
+      property<&S::backend>("backend", "Back end", "What runs the model", flags,
+                            {.type = backend_type}),
+      property<&S::import_mode>("import-mode", "Import mode", "How the device gets at a frame",
+                                flags, {.type = import_mode_type}),
+      property<&S::output_mode>("output-buffer-mode", "Output buffer mode", "Where results lie",
+                                flags, {.type = output_mode_type}),
+      property<&S::max_in_flight>("max-in-flight", "Most in flight",
+                                  "Inferences that may be under way at once", flags,
+                                  {1, InferenceSetup::kMostInFlight}),
+      property<&S::timeout_ms>(
+          "timeout", "Timeout",
+          "Milliseconds that one inference, or the fences of one frame, may take", flags,
+          {1, 60000}),
+      property<&S::open_timeout_ms>(
+          "open-timeout", "Timeout of opening",
+          "Milliseconds that a runtime may take to open the model on its device", flags,
+          {1, 3600000}),
+      property<&S::on_device_lost>(
+          "on-device-lost", "On device lost",
+          "What becomes of frames whose inference fails, is late or has no device", flags,
+          {.type = on_device_lost_type}),
+      property<&S::interval>("interval", "Interval",
+                             "Infer every n-th frame, and pass the others on", flags, {1, 1000}),
+      property<&S::leaky>("leaky", "Leaky",
+                          "For live streams: infer the newest frame, one at a time, and pass on "
+                          "those that came meanwhile, and those that are late (QoS)",
+                          flags),
+      property<&S::cpu_threads>("cpu-threads", "CPU threads",
+                                "Threads of the back end cpu; 0: as many as it likes", flags,
+                                {0, 1024}),
+      property<&S::cache_imports>("cache-imports", "Cache imports",
+                                  "Keep a frame's import as long as its memory lives; otherwise "
+                                  "import each frame anew",
+                                  flags),
+  };
+  return rows;
+}
+
 InferSettings copy_settings(GstMetisDmabufInfer *self)
 {
-  GST_OBJECT_LOCK(self);
-  InferSettings copy = *self->settings;
-  GST_OBJECT_UNLOCK(self);
-  return copy;
+  const ObjectLock lock(self);
+  return *self->settings;
 }
 
 } // namespace
@@ -68,20 +162,23 @@ InferSettings copy_settings(GstMetisDmabufInfer *self)
 static void gst_metis_dmabuf_infer_set_property(GObject *object, guint id, const GValue *value,
                                                 GParamSpec *spec)
 {
-  std::string text = text_from(value); // made before the lock is held
-  GST_OBJECT_LOCK(object);
-  const bool known = set_infer_property(*self_of(object)->settings, id, value, std::move(text));
-  GST_OBJECT_UNLOCK(object);
-  if (!known)
+  const auto *row = row_of(infer_properties(), id);
+  if (!row) {
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    return;
+  }
+  const ObjectLock lock(object);
+  row->set(*self_of(object)->settings, value);
 }
 
 static void gst_metis_dmabuf_infer_get_property(GObject *object, guint id, GValue *value,
                                                 GParamSpec *spec)
 {
-  if (id == kInferStatsProperty)
+  if (id == kStatsId)
     g_value_take_boxed(value, inferer_of(object).stats());
-  else if (!get_infer_property(copy_settings(self_of(object)), id, value))
+  else if (const auto *row = row_of(infer_properties(), id))
+    row->get(copy_settings(self_of(object)), value);
+  else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
 }
 
@@ -135,7 +232,16 @@ static void gst_metis_dmabuf_infer_class_init(GstMetisDmabufInferClass *klass)
   object_class->set_property = logging<gst_metis_dmabuf_infer_set_property>;
   object_class->get_property = logging<gst_metis_dmabuf_infer_get_property>;
   object_class->finalize = gst_metis_dmabuf_infer_finalize;
-  install_infer_properties(object_class);
+  install_properties(object_class, infer_properties());
+  install_common_properties(
+      object_class,
+      {row_id<0>, "What to do where a frame would have to be copied", kStatsId,
+       "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
+       "last-copy-reason, waits, waiting-ns, preprocessing-ns, device-ns, inferences, "
+       "passed-through, in-flight",
+       row_id<1>,
+       "Caps that name no modifier (memory:DMABuf without DMA_DRM): of linear frames "
+       "(linear), or never taken (all others: no driver is asked)"});
   gst_element_class_set_static_metadata(
       element_class, "Inference on DMA buffers", "Filter/Analyzer/Video/Hardware",
       "Runs a model on frames in DMA buffers and attaches the result tensors",

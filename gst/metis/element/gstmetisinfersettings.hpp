@@ -34,16 +34,4 @@ struct InferSettings {
   ImplicitModifier implicit_modifier = ImplicitModifier::Auto;
 };
 
-// The id of drm-stats, which is not in InferSettings.
-inline constexpr guint kInferStatsProperty = 1;
-
-void install_infer_properties(GObjectClass *klass);
-
-// The value's text; empty if it is no string or NULL.
-std::string text_from(const GValue *value);
-// Copies a property to the settings or back. Returns false if there is no such property. The caller
-// makes `text`, text_from() of the value, before it takes the lock.
-bool set_infer_property(InferSettings &settings, guint id, const GValue *value, std::string text);
-bool get_infer_property(const InferSettings &settings, guint id, GValue *value);
-
 } // namespace gstdrm::metis
