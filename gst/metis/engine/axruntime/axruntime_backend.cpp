@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -24,6 +23,7 @@
 #include "axr_model.hpp"
 #include "engine/backend.hpp"
 #include "engine/blocking_runs.hpp"
+#include "engine/device_name.hpp"
 
 namespace gstdrm::metis {
 
@@ -78,20 +78,11 @@ std::string name_of(const char *name)
   return {name, strnlen(name, kNameBytes)};
 }
 
-std::optional<std::array<unsigned, 3>> address_of(const std::string &name)
-{
-  std::array<unsigned, 3> parts{};
-  char more = 0;
-  if (std::sscanf(name.c_str(), "metis-%x:%x:%x%c", &parts[0], &parts[1], &parts[2], &more) != 3)
-    return std::nullopt;
-  return parts;
-}
-
 // nullopt if the second record begins at no known size.
 std::optional<std::size_t> record_bytes(const Device *devices)
 {
   for (const std::size_t size : kRecordBytes)
-    if (address_of(name_of(name_at(devices, size))))
+    if (parse_device_name(name_of(name_at(devices, size))))
       return size;
   return std::nullopt;
 }
@@ -99,8 +90,8 @@ std::optional<std::size_t> record_bytes(const Device *devices)
 // "metis-0:1:0" and "metis-0:01:0" are the same device: domain, bus and slot are hexadecimal.
 bool same_device(const std::string &a, const std::string &b)
 {
-  const auto address = address_of(a);
-  return a == b || (address && address == address_of(b));
+  const auto address = parse_device_name(a);
+  return a == b || (address && address == parse_device_name(b));
 }
 
 // The runtime's record of that device, valid until the devices are listed again; null if `name` is
