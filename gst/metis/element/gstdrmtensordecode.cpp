@@ -61,40 +61,21 @@ GST_DEBUG_CATEGORY_STATIC(gst_drm_tensor_decode_debug);
 
 namespace gstdrm {
 
-// The names of a model's classes.
-class Labels {
-public:
-  Labels() = default;
-  // Reads one name per line; none if `path` is empty. ErrorCode::Layout if the file cannot be read.
-  static Result<Labels> read(const std::string &path);
-
-  [[nodiscard]] bool empty() const noexcept { return names_.empty(); }
-  // In UTF-8; empty if the class has no name.
-  [[nodiscard]] std::string name_of(std::uint32_t label) const;
-
-private:
-  std::vector<std::string> names_;
-};
-
 namespace {
+
+using Labels = std::vector<std::string>; // the names of a model's classes, in UTF-8
 
 // Of the file. The labels of 21 841 classes (ImageNet) have 0.5 MB.
 constexpr std::size_t kMostBytes = 8 << 20;
 
-struct FreeText {
-  void operator()(gchar *text) const noexcept { g_free(text); }
-};
-using Text = std::unique_ptr<gchar, FreeText>;
-
 std::string valid_utf8(std::string_view line)
 {
-  const Text valid(g_utf8_make_valid(line.data(), static_cast<gssize>(line.size())));
-  return valid.get();
+  g_autofree gchar *valid = g_utf8_make_valid(line.data(), static_cast<gssize>(line.size()));
+  return valid;
 }
 
-} // namespace
-
-Result<Labels> Labels::read(const std::string &path)
+// Reads one name per line; none if `path` is empty. ErrorCode::Layout if the file cannot be read.
+Result<Labels> read_labels(const std::string &path)
 {
   Labels labels;
   if (path.empty())
@@ -123,15 +104,12 @@ Result<Labels> Labels::read(const std::string &path)
     rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
     if (!line.empty() && line.back() == '\r')
       line.remove_suffix(1);
-    labels.names_.push_back(valid_utf8(line));
+    labels.push_back(valid_utf8(line));
   }
   return labels;
 }
 
-std::string Labels::name_of(std::uint32_t label) const
-{
-  return label < names_.size() ? names_[label] : std::string();
-}
+} // namespace
 
 constexpr const char *kAuto = "auto"; // as the model's description says, else by the tensors
 
@@ -191,7 +169,7 @@ private:
   [[nodiscard]] FrameSize size_of(GstBuffer *buffer) const;
 
   GstElement *const element_;
-  Labels labels_;
+  std::vector<std::string> labels_; // empty: the classes have no names
   FrameSize caps_size_;
   OncePerFailure device_failed_;
   OncePerFailure unknown_word_;
@@ -375,7 +353,7 @@ bool TensorDecoder::start()
   caps_size_ = {};
   const DecodeSettings now = current_settings();
   const std::string &file = now.labels_file;
-  Result<Labels> labels = Labels::read(file);
+  Result<Labels> labels = read_labels(file);
   waits.clear();
   if (now.decoder != kAuto) {
     if (const auto said = metis::read_output_setting(now.decoder); !said) {
@@ -526,7 +504,7 @@ Result<std::vector<FoundObject>> TensorDecoder::objects_of(GstDrmTensorMeta *met
     return objects.error();
   const gchar *only_label = (*model)->decoder().only_label;
   for (FoundObject &object : *objects) {
-    object.name = labels_.name_of(object.label);
+    object.name = object.label < labels_.size() ? labels_[object.label] : "";
     if (object.name.empty())
       object.name = only_label ? only_label : "class " + std::to_string(object.label);
   }

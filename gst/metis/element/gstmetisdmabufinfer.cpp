@@ -35,7 +35,6 @@
 #include "gstdrmsettings.hpp"
 #include "gstmetisinferframes.hpp"
 #include "gstmetisinferlatency.hpp"
-#include "gstmetisinfersettings.hpp"
 #include "gstmetistensors.hpp"
 
 GST_DEBUG_CATEGORY(gst_metis_dmabuf_infer_debug);
