@@ -26,7 +26,6 @@
 #include <gst/drm/element/producer.hpp>
 
 #include "engine/va_device.hpp"
-#include "engine/va_probe_report.hpp"
 #include "engine/va_text.hpp"
 #include "gstvamachine.hpp"
 
