@@ -66,6 +66,45 @@ private:
   UniqueFd fd_;
 };
 
+// What is wrong with the memory for that tensor; empty if it is right.
+inline std::string wrong_memory(const TensorView &view, const TensorInfo &info, bool as_dmabuf)
+{
+  if (as_dmabuf && view.fd < 0)
+    return "no dma-buf, which the runtime was told to expect";
+  if (as_dmabuf && view.fd == 0)
+    return "descriptor 0, which means host memory to the runtime; open standard input";
+  if (!as_dmabuf && !view.data)
+    return "no host memory";
+  if (view.size_bytes < info.size_bytes())
+    return "memory of " + std::to_string(view.size_bytes) + " bytes, and the tensor has " +
+           std::to_string(info.size_bytes());
+  return {};
+}
+
+// A runtime would write beyond an output that is too small.
+inline Result<void> check_tensors(const Backend &backend, const Request &request)
+{
+  const Model &model = backend.model();
+  if (request.outputs.size() != model.outputs.size())
+    return Error{ErrorCode::Layout,
+                 std::string(backend.name()) + ": The model \"" + model.path + "\" has " +
+                     std::to_string(model.outputs.size()) + " outputs, and the request " +
+                     std::to_string(request.outputs.size()) + ".",
+                 EINVAL};
+  std::string wrong = wrong_memory(request.input, model.input, backend.takes_dmabuf_input());
+  std::string which = "input";
+  for (std::size_t n = 0; wrong.empty() && n < model.outputs.size(); n++) {
+    which = "output " + std::to_string(n);
+    wrong = wrong_memory(request.outputs[n], model.outputs[n], backend.takes_dmabuf_output());
+  }
+  if (!wrong.empty())
+    return Error{ErrorCode::Layout,
+                 std::string(backend.name()) + ": The " + which + " of the model \"" + model.path +
+                     "\" has " + wrong + ".",
+                 EINVAL};
+  return {};
+}
+
 struct BlockingLimits {
   // Of one call. Negative: no limit, and the destructor waits without a limit.
   std::chrono::milliseconds timeout{-1};

@@ -436,7 +436,7 @@ public:
   {
     if (lost_)
       return *lost_;
-    if (Result<void> checked = check(request); !checked)
+    if (Result<void> checked = check_tensors(*this, request); !checked)
       return checked.error();
     return runs_.submit(request);
   }
@@ -451,52 +451,11 @@ public:
   }
 
 private:
-  [[nodiscard]] Result<void> check(const Request &request) const;
-
   const std::shared_ptr<axr::Session> session_;
   BlockingRuns runs_;
   bool is_first_ = true;
   std::optional<Error> lost_;
 };
-
-// What is wrong with the memory for that tensor; empty if it is right.
-std::string wrong_memory(const TensorView &view, const TensorInfo &info, bool as_dmabuf)
-{
-  if (as_dmabuf && view.fd < 0)
-    return "no dma-buf, which the runtime was told to expect";
-  if (as_dmabuf && view.fd == 0)
-    return "descriptor 0, which means host memory to the runtime; open standard input";
-  if (!as_dmabuf && !view.data)
-    return "no host memory";
-  if (view.size_bytes < info.size_bytes())
-    return "memory of " + std::to_string(view.size_bytes) + " bytes, and the tensor has " +
-           std::to_string(info.size_bytes());
-  return {};
-}
-
-// The runtime would write beyond an output that is too small.
-Result<void> AxruntimeBackend::check(const Request &request) const
-{
-  const Model &model = session_->model();
-  if (request.outputs.size() != model.outputs.size())
-    return Error{ErrorCode::Layout,
-                 "axruntime: The model \"" + model.path + "\" has " +
-                     std::to_string(model.outputs.size()) + " outputs, and the request " +
-                     std::to_string(request.outputs.size()) + ".",
-                 EINVAL};
-  std::string wrong = wrong_memory(request.input, model.input, takes_dmabuf_input());
-  std::string which = "input";
-  for (std::size_t n = 0; wrong.empty() && n < model.outputs.size(); n++) {
-    which = "output " + std::to_string(n);
-    wrong = wrong_memory(request.outputs[n], model.outputs[n], takes_dmabuf_output());
-  }
-  if (!wrong.empty())
-    return Error{ErrorCode::Layout,
-                 "axruntime: The " + which + " of the model \"" + model.path + "\" has " + wrong +
-                     ".",
-                 EINVAL};
-  return {};
-}
 
 } // namespace
 
