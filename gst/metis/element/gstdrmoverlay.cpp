@@ -16,9 +16,14 @@
  *
  * Since: 0.1
  */
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cmath>
+#include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <drm_fourcc.h>
@@ -38,8 +43,10 @@
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmcaps-words.hpp>
+#include <gst/video/video-overlay-composition.h>
+#include <gst/video/video.h>
 
-#include "gstdrmoverlayscene.hpp"
+#include "engine/overlay/drawing.hpp"
 #include "gstdrmpassthrough.hpp"
 
 GST_DEBUG_CATEGORY_STATIC(gst_drm_overlay_debug);
@@ -47,6 +54,286 @@ GST_DEBUG_CATEGORY_STATIC(gst_drm_overlay_debug);
 #define GST_CAT_DEFAULT gst_drm_overlay_debug
 
 namespace gstdrm {
+
+struct CompositionUnref {
+  void operator()(GstVideoOverlayComposition *composition) const noexcept
+  {
+    gst_video_overlay_composition_unref(composition);
+  }
+};
+using Composition = std::unique_ptr<GstVideoOverlayComposition, CompositionUnref>;
+
+// A line in one colour, or a label.
+struct Patch {
+  metis::Area area;
+  metis::Argb colour = 0;
+  std::vector<metis::Argb> pixels; // of a label, row by row
+};
+
+// One box with its label, within the frame.
+struct Marked {
+  metis::Area box;
+  std::string name; // determines the colour
+  std::string text; // empty: no label
+  friend bool operator==(const Marked &, const Marked &) = default;
+};
+
+// Keeps the last drawing, so that objects which do not move are drawn once. Streaming thread.
+class Scene {
+public:
+  // Valid until the next call. Needs at least one object.
+  const std::vector<Patch> &draw(std::vector<Marked> objects, const GstVideoInfo &info);
+  // (transfer none) Of the last drawing, valid until the next one. Made when it is first asked for.
+  GstVideoOverlayComposition *composition();
+  void forget();
+  [[nodiscard]] guint64 drawn() const noexcept { return drawn_; }
+
+private:
+  std::vector<Marked> objects_;
+  std::vector<Patch> patches_;
+  Composition composition_;
+  guint64 drawn_ = 0;
+};
+
+namespace {
+
+using metis::Area;
+using metis::Argb;
+using metis::Bitmap;
+
+// --- lines and labels as areas -------------------------------------------------------------------
+
+constexpr std::size_t kMostObjects = 200; // in one frame
+
+struct RectangleUnref {
+  void operator()(GstVideoOverlayRectangle *rectangle) const noexcept
+  {
+    gst_video_overlay_rectangle_unref(rectangle);
+  }
+};
+using Rectangle = std::unique_ptr<GstVideoOverlayRectangle, RectangleUnref>;
+
+// 0xAARRGGBB in the CPU's byte order is BGRA in memory on little-endian machines, ARGB on others.
+Rectangle rectangle_of(const std::vector<Argb> &pixels, const Area &area)
+{
+  const gsize bytes = pixels.size() * sizeof(Argb);
+  GstBuffer *buffer = gst_buffer_new_allocate(nullptr, bytes, nullptr);
+  gst_buffer_fill(buffer, 0, pixels.data(), bytes);
+  const auto width = static_cast<guint>(area.width), height = static_cast<guint>(area.height);
+  gst_buffer_add_video_meta(buffer, GST_VIDEO_FRAME_FLAG_NONE,
+                            GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, width, height);
+  Rectangle rectangle(gst_video_overlay_rectangle_new_raw(buffer, area.x, area.y, width, height,
+                                                          GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE));
+  gst_buffer_unref(buffer);
+  return rectangle;
+}
+
+std::string text_of(GstVideoRegionOfInterestMeta *meta, const std::string &name)
+{
+  gdouble confidence = 0;
+  const GstStructure *detection = gst_video_region_of_interest_meta_get_param(meta, "detection");
+  if (!detection || !gst_structure_get_double(detection, "confidence", &confidence) ||
+      !(confidence >= 0 && confidence <= 1))
+    return name;
+  return name + " " + std::to_string(std::lround(confidence * 100)) + "%";
+}
+
+std::vector<Patch> patches_of(const std::vector<Marked> &objects, const GstVideoInfo &info)
+{
+  const metis::Pen pen = metis::pen_for(GST_VIDEO_INFO_HEIGHT(&info));
+  std::vector<Patch> patches;
+  for (const Marked &object : objects) {
+    const Argb colour = metis::colour_of(object.name);
+    for (const Area &line : metis::outline(object.box, pen.line))
+      patches.push_back({line, colour, {}});
+    Bitmap label = metis::draw_label(object.text, pen.letter, colour);
+    if (label.pixels.empty())
+      continue;
+    const Area area = metis::place_label(label, object.box, GST_VIDEO_INFO_WIDTH(&info),
+                                         GST_VIDEO_INFO_HEIGHT(&info));
+    patches.push_back({area, colour, std::move(label.pixels)});
+  }
+  return patches;
+}
+
+// The regions of interest of the buffer that are within the frame.
+std::vector<Marked> marked_objects(GstBuffer *buffer, const GstVideoInfo &info, bool labels)
+{
+  std::vector<Marked> objects;
+  gpointer state = nullptr;
+  while (GstMeta *found = gst_buffer_iterate_meta_filtered(
+             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto *meta = reinterpret_cast<GstVideoRegionOfInterestMeta *>(found);
+    const auto number = [](guint n) { return static_cast<int>(MIN(n, G_MAXINT)); };
+    const Area box =
+        metis::clipped({number(meta->x), number(meta->y), number(meta->w), number(meta->h)},
+                       GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info));
+    if (box.width == 0 || box.height == 0)
+      continue;
+    const gchar *type = meta->roi_type ? g_quark_to_string(meta->roi_type) : nullptr;
+    const std::string name = type ? type : "";
+    objects.push_back({box, name, labels ? text_of(meta, name) : ""});
+    if (objects.size() == kMostObjects)
+      break;
+  }
+  return objects;
+}
+
+// --- areas written into the planes of a frame ----------------------------------------------------
+
+// The bytes of a colour in the components of a format.
+class PlaneColours {
+public:
+  explicit PlaneColours(const GstVideoInfo &info) : is_rgb_(GST_VIDEO_INFO_IS_RGB(&info))
+  {
+    if (!gst_video_color_matrix_get_Kr_Kb(info.colorimetry.matrix, &red_, &blue_))
+      gst_video_color_matrix_get_Kr_Kb(GST_VIDEO_COLOR_MATRIX_BT601, &red_, &blue_);
+    gst_video_color_range_offsets(info.colorimetry.range, info.finfo, offsets_.data(),
+                                  scales_.data());
+  }
+
+  // A label has two colours, so the last two are kept.
+  [[nodiscard]] guint8 byte_of(Argb colour, guint component)
+  {
+    if (last_[0].colour != colour) {
+      std::swap(last_[0], last_[1]);
+      if (last_[0].colour != colour)
+        last_[0] = {colour, is_rgb_ ? rgb_of(colour) : yuv_of(colour)};
+    }
+    return last_[0].bytes[component];
+  }
+
+private:
+  using Bytes = std::array<guint8, GST_VIDEO_MAX_COMPONENTS>; // R, G, B, A or Y, U, V, A
+  struct Converted {
+    Argb colour = 0; // transparent: none
+    Bytes bytes{};
+  };
+
+  static Bytes rgb_of(Argb colour)
+  {
+    return {static_cast<guint8>(colour >> 16), static_cast<guint8>(colour >> 8),
+            static_cast<guint8>(colour), 255};
+  }
+  [[nodiscard]] Bytes yuv_of(Argb colour) const
+  {
+    const Bytes rgb = rgb_of(colour);
+    const double r = rgb[0] / 255.0, b = rgb[2] / 255.0;
+    const double y = red_ * r + (1 - red_ - blue_) * (rgb[1] / 255.0) + blue_ * b;
+    const auto byte = [this](std::size_t component, double value) {
+      const double scaled = offsets_[component] + scales_[component] * value;
+      return static_cast<guint8>(std::lround(std::clamp(scaled, 0.0, 255.0)));
+    };
+    return {byte(0, y), byte(1, (b - y) / (2 * (1 - blue_))), byte(2, (r - y) / (2 * (1 - red_))),
+            255};
+  }
+
+  const bool is_rgb_;
+  gdouble red_ = 0, blue_ = 0; // of luma
+  std::array<gint, GST_VIDEO_MAX_COMPONENTS> offsets_{}, scales_{};
+  std::array<Converted, 2> last_;
+};
+
+// One component of the visible part of a patch.
+void paint_component(GstVideoFrame &frame, guint component, const Patch &patch, const Area &visible,
+                     PlaneColours &colours)
+{
+  const GstVideoFormatInfo *format = frame.info.finfo;
+  const auto across = GST_VIDEO_FORMAT_INFO_W_SUB(format, component);
+  const auto down = GST_VIDEO_FORMAT_INFO_H_SUB(format, component);
+  const gint step = GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, component);
+  const gint first = visible.x >> across, last = (visible.x + visible.width - 1) >> across;
+  const gint last_row = (visible.y + visible.height - 1) >> down;
+  for (gint row = visible.y >> down; row <= last_row; row++) {
+    guint8 *sample = static_cast<guint8 *>(GST_VIDEO_FRAME_COMP_DATA(&frame, component)) +
+                     static_cast<gssize>(row) * GST_VIDEO_FRAME_COMP_STRIDE(&frame, component) +
+                     static_cast<gssize>(first) * step;
+    if (patch.pixels.empty()) {
+      const guint8 byte = colours.byte_of(patch.colour, component);
+      if (step == 1) {
+        std::memset(sample, byte, static_cast<std::size_t>(last - first + 1));
+        continue;
+      }
+      for (gint i = first; i <= last; i++, sample += step)
+        *sample = byte;
+      continue;
+    }
+    const gint y = std::max(row << down, visible.y) - patch.area.y;
+    const Argb *pixels = patch.pixels.data() + static_cast<gssize>(y) * patch.area.width;
+    for (gint i = first; i <= last; i++, sample += step)
+      *sample = colours.byte_of(pixels[std::max(i << across, visible.x) - patch.area.x], component);
+  }
+}
+
+// Whether each component of the format is a byte, so that paint() can write it.
+bool is_paintable(const GstVideoInfo &info)
+{
+  const GstVideoFormatInfo *format = info.finfo;
+  constexpr auto kOther = static_cast<GstVideoFormatFlags>(
+      GST_VIDEO_FORMAT_FLAG_COMPLEX | GST_VIDEO_FORMAT_FLAG_PALETTE | GST_VIDEO_FORMAT_FLAG_TILED);
+  if (GST_VIDEO_FORMAT_INFO_N_COMPONENTS(format) == 0 ||
+      (GST_VIDEO_FORMAT_INFO_FLAGS(format) & kOther) != 0)
+    return false;
+  for (guint i = 0; i < GST_VIDEO_FORMAT_INFO_N_COMPONENTS(format); i++)
+    if (GST_VIDEO_FORMAT_INFO_DEPTH(format, i) != 8 ||
+        GST_VIDEO_FORMAT_INFO_SHIFT(format, i) != 0 || GST_VIDEO_FORMAT_INFO_PSTRIDE(format, i) < 1)
+      return false;
+  return true;
+}
+
+// GStreamer's own blending converts whole rows of the frame for each of the areas, there and back.
+// Chroma samples that an area covers in part become its colour.
+void paint(GstVideoFrame &frame, const std::vector<Patch> &patches)
+{
+  PlaneColours colours(frame.info);
+  for (const Patch &patch : patches) {
+    const Area visible =
+        metis::clipped(patch.area, GST_VIDEO_FRAME_WIDTH(&frame), GST_VIDEO_FRAME_HEIGHT(&frame));
+    if (visible.width == 0 || visible.height == 0)
+      continue;
+    for (guint i = 0; i < GST_VIDEO_FRAME_N_COMPONENTS(&frame); i++)
+      paint_component(frame, i, patch, visible, colours);
+  }
+}
+
+} // namespace
+
+const std::vector<Patch> &Scene::draw(std::vector<Marked> objects, const GstVideoInfo &info)
+{
+  if (!patches_.empty() && objects == objects_)
+    return patches_;
+  patches_ = patches_of(objects, info);
+  composition_.reset();
+  objects_ = std::move(objects);
+  drawn_++;
+  return patches_;
+}
+
+GstVideoOverlayComposition *Scene::composition()
+{
+  if (composition_)
+    return composition_.get();
+  for (const Patch &patch : patches_) {
+    const auto size =
+        static_cast<std::size_t>(patch.area.width) * static_cast<std::size_t>(patch.area.height);
+    const Rectangle rectangle = rectangle_of(
+        patch.pixels.empty() ? std::vector<Argb>(size, patch.colour) : patch.pixels, patch.area);
+    if (composition_)
+      gst_video_overlay_composition_add_rectangle(composition_.get(), rectangle.get());
+    else
+      composition_.reset(gst_video_overlay_composition_new(rectangle.get()));
+  }
+  return composition_.get();
+}
+
+void Scene::forget()
+{
+  objects_.clear();
+  patches_.clear();
+  composition_.reset();
+}
+
+// --- the element ---------------------------------------------------------------------------------
 
 // drmoverlay without GObject. Any thread uses zero_copy, implicit_modifier, labels, stats(),
 // ask_again(), waits.raise() and waits.clear(); the streaming thread, or a state change while there

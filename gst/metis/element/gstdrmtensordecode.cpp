@@ -18,6 +18,7 @@
  * Since: 0.1
  */
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -52,6 +53,7 @@
 #include "gstdrmdetections.hpp"
 #include "gstdrmjsonlines.hpp"
 #include "gstdrmpassthrough.hpp"
+#include "gstdrmsettings.hpp"
 
 GST_DEBUG_CATEGORY_STATIC(gst_drm_tensor_decode_debug);
 #undef GST_CAT_DEFAULT
@@ -59,40 +61,21 @@ GST_DEBUG_CATEGORY_STATIC(gst_drm_tensor_decode_debug);
 
 namespace gstdrm {
 
-// The names of a model's classes.
-class Labels {
-public:
-  Labels() = default;
-  // Reads one name per line; none if `path` is empty. ErrorCode::Layout if the file cannot be read.
-  static Result<Labels> read(const std::string &path);
-
-  [[nodiscard]] bool empty() const noexcept { return names_.empty(); }
-  // In UTF-8; empty if the class has no name.
-  [[nodiscard]] std::string name_of(std::uint32_t label) const;
-
-private:
-  std::vector<std::string> names_;
-};
-
 namespace {
+
+using Labels = std::vector<std::string>; // the names of a model's classes, in UTF-8
 
 // Of the file. The labels of 21 841 classes (ImageNet) have 0.5 MB.
 constexpr std::size_t kMostBytes = 8 << 20;
 
-struct FreeText {
-  void operator()(gchar *text) const noexcept { g_free(text); }
-};
-using Text = std::unique_ptr<gchar, FreeText>;
-
 std::string valid_utf8(std::string_view line)
 {
-  const Text valid(g_utf8_make_valid(line.data(), static_cast<gssize>(line.size())));
-  return valid.get();
+  g_autofree gchar *valid = g_utf8_make_valid(line.data(), static_cast<gssize>(line.size()));
+  return valid;
 }
 
-} // namespace
-
-Result<Labels> Labels::read(const std::string &path)
+// Reads one name per line; none if `path` is empty. ErrorCode::Layout if the file cannot be read.
+Result<Labels> read_labels(const std::string &path)
 {
   Labels labels;
   if (path.empty())
@@ -121,15 +104,12 @@ Result<Labels> Labels::read(const std::string &path)
     rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
     if (!line.empty() && line.back() == '\r')
       line.remove_suffix(1);
-    labels.names_.push_back(valid_utf8(line));
+    labels.push_back(valid_utf8(line));
   }
   return labels;
 }
 
-std::string Labels::name_of(std::uint32_t label) const
-{
-  return label < names_.size() ? names_[label] : std::string();
-}
+} // namespace
 
 constexpr const char *kAuto = "auto"; // as the model's description says, else by the tensors
 
@@ -143,11 +123,12 @@ struct DecodeSettings {
   guint max_detections = 100;
   guint hold = 0; // frames
   bool post_messages = false;
-  std::string json_file; // empty: none
-  gint json_fd = -1;     // none
+  std::string json_file;                 // empty: none
+  gint json_fd = -1;                     // none
+  ZeroCopy zero_copy = ZeroCopy::Prefer; // without effect: no frame is copied
 };
 
-// drmtensordecode without GObject. Any thread uses settings, zero_copy, stats(), waits.raise() and
+// drmtensordecode without GObject. Any thread uses settings, stats(), waits.raise() and
 // waits.clear(); the streaming thread, or a state change while there is none, uses the rest.
 class TensorDecoder {
 public:
@@ -156,7 +137,6 @@ public:
   }
 
   DecodeSettings settings;
-  std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer}; // without effect: no frame is copied
   [[nodiscard]] GstStructure *stats() const;
 
   bool start();
@@ -189,7 +169,7 @@ private:
   [[nodiscard]] FrameSize size_of(GstBuffer *buffer) const;
 
   GstElement *const element_;
-  Labels labels_;
+  std::vector<std::string> labels_; // empty: the classes have no names
   FrameSize caps_size_;
   OncePerFailure device_failed_;
   OncePerFailure unknown_word_;
@@ -355,10 +335,8 @@ GstStructure *TensorDecoder::stats() const
 
 DecodeSettings TensorDecoder::current_settings() const
 {
-  GST_OBJECT_LOCK(element_);
-  DecodeSettings now = settings;
-  GST_OBJECT_UNLOCK(element_);
-  return now;
+  const ObjectLock lock(element_);
+  return settings;
 }
 
 bool TensorDecoder::start()
@@ -375,7 +353,7 @@ bool TensorDecoder::start()
   caps_size_ = {};
   const DecodeSettings now = current_settings();
   const std::string &file = now.labels_file;
-  Result<Labels> labels = Labels::read(file);
+  Result<Labels> labels = read_labels(file);
   waits.clear();
   if (now.decoder != kAuto) {
     if (const auto said = metis::read_output_setting(now.decoder); !said) {
@@ -526,7 +504,7 @@ Result<std::vector<FoundObject>> TensorDecoder::objects_of(GstDrmTensorMeta *met
     return objects.error();
   const gchar *only_label = (*model)->decoder().only_label;
   for (FoundObject &object : *objects) {
-    object.name = labels_.name_of(object.label);
+    object.name = object.label < labels_.size() ? labels_[object.label] : "";
     if (object.name.empty())
       object.name = only_label ? only_label : "class " + std::to_string(object.label);
   }
@@ -569,10 +547,7 @@ GstFlowReturn TensorDecoder::hold_objects(GstPtr<GstBuffer> &buffer)
 {
   if (held_.empty())
     return GST_FLOW_OK;
-  GST_OBJECT_LOCK(element_);
-  const guint frames = settings.hold;
-  GST_OBJECT_UNLOCK(element_);
-  if (frames_held_ >= frames)
+  if (frames_held_ >= current_settings().hold)
     return GST_FLOW_OK;
   if (const Result<void> made = make_writable(buffer); !made)
     return fail(made.error());
@@ -659,22 +634,6 @@ struct _GstDrmTensorDecode {
   TensorDecoder *decoder; // made in init, deleted in finalize
 };
 
-enum {
-  PROP_0,
-  PROP_DECODER,
-  PROP_GROUP,
-  PROP_LABELS_FILE,
-  PROP_THRESHOLD,
-  PROP_IOU_THRESHOLD,
-  PROP_MAX_DETECTIONS,
-  PROP_HOLD,
-  PROP_POST_MESSAGES,
-  PROP_JSON_FILE,
-  PROP_JSON_FD,
-  PROP_ZERO_COPY,
-  PROP_DRM_STATS
-};
-
 G_DEFINE_TYPE(GstDrmTensorDecode, gst_drm_tensor_decode, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(drmtensordecode, "drmtensordecode", GST_RANK_NONE,
                             GST_TYPE_DRM_TENSOR_DECODE)
@@ -686,106 +645,77 @@ TensorDecoder &decoder_of(gpointer element) noexcept
   return *static_cast<GstDrmTensorDecode *>(element)->decoder;
 }
 
+const auto &decode_properties()
+{
+  using S = gstdrm::DecodeSettings;
+  using gstdrm::property;
+  constexpr auto live = gstdrm::kPlayingProperty, ready = gstdrm::kReadyProperty;
+  static const std::string decoder_blurb = "The kind of model that the tensors come from: auto (as "
+                                           "the model's description says, else by "
+                                           "the dimensions of the tensors), " +
+                                           gstdrm::metis::decoder_words();
+  static const std::array rows{
+      gstdrm::common_property<&S::zero_copy>(),
+      property<&S::decoder>("decoder", "Decoder", decoder_blurb.c_str(), live),
+      property<&S::groups>("group", "Group",
+                           "The group-id of the model whose tensors are decoded, or several, "
+                           "separated by commas; unset: all that no element has decoded",
+                           live),
+      property<&S::labels_file>("labels-file", "Labels file",
+                                "The names of the classes, one per line, from class 0 on", ready),
+      property<&S::threshold>("threshold", "Threshold", "The least score of an object", live,
+                              {0, 1}),
+      property<&S::iou_threshold>("iou-threshold", "IoU threshold",
+                                  "Boxes of one class that overlap by more, as intersection over "
+                                  "union, are one object",
+                                  live, {0, 1}),
+      property<&S::max_detections>("max-detections", "Most detections",
+                                   "Objects per frame and model, at most", live, {1, 1000}),
+      property<&S::hold>("hold", "Hold",
+                         "How many frames without tensors in a row get the objects of the last "
+                         "frame that had tensors",
+                         live, {0, 1000}),
+      property<&S::post_messages>(
+          "post-messages", "Post messages",
+          "Post an element message drm-detections for each frame with tensors", live),
+      property<&S::json_file>("json-file", "JSON file",
+                              "A file or FIFO that gets a line of JSON for each frame with tensors",
+                              ready),
+      property<&S::json_fd>(
+          "json-fd", "JSON descriptor",
+          "A descriptor that gets a line of JSON for each frame with tensors; -1: none", ready,
+          {-1, G_MAXINT}),
+  };
+  return rows;
+}
+
 } // namespace
 
 static void gst_drm_tensor_decode_set_property(GObject *object, guint id, const GValue *value,
                                                GParamSpec *spec)
 {
-  TensorDecoder &decoder = decoder_of(object);
-  const gchar *given = G_VALUE_HOLDS_STRING(value) ? g_value_get_string(value) : nullptr;
-  std::string text = given ? given : ""; // made before the lock is held
-  GST_OBJECT_LOCK(object);
-  switch (id) {
-  case PROP_DECODER:
-    decoder.settings.decoder.swap(text);
-    if (decoder.settings.decoder.empty())
-      decoder.settings.decoder = gstdrm::kAuto;
-    break;
-  case PROP_GROUP:
-    decoder.settings.groups.swap(text);
-    break;
-  case PROP_LABELS_FILE:
-    decoder.settings.labels_file.swap(text);
-    break;
-  case PROP_THRESHOLD:
-    decoder.settings.threshold = g_value_get_float(value);
-    break;
-  case PROP_IOU_THRESHOLD:
-    decoder.settings.iou_threshold = g_value_get_float(value);
-    break;
-  case PROP_MAX_DETECTIONS:
-    decoder.settings.max_detections = g_value_get_uint(value);
-    break;
-  case PROP_HOLD:
-    decoder.settings.hold = g_value_get_uint(value);
-    break;
-  case PROP_POST_MESSAGES:
-    decoder.settings.post_messages = g_value_get_boolean(value) != FALSE;
-    break;
-  case PROP_JSON_FILE:
-    decoder.settings.json_file.swap(text);
-    break;
-  case PROP_JSON_FD:
-    decoder.settings.json_fd = g_value_get_int(value);
-    break;
-  case PROP_ZERO_COPY:
-    decoder.zero_copy = gstdrm::zero_copy_from(value);
-    break;
-  default:
+  const auto *row = gstdrm::row_of(decode_properties(), id);
+  if (!row) {
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    return;
   }
-  GST_OBJECT_UNLOCK(object);
+  const gstdrm::ObjectLock lock(object);
+  row->set(decoder_of(object).settings, value);
 }
 
 static void gst_drm_tensor_decode_get_property(GObject *object, guint id, GValue *value,
-                                               GParamSpec *spec) noexcept
+                                               GParamSpec *spec)
 {
   const TensorDecoder &decoder = decoder_of(object);
-  GST_OBJECT_LOCK(object);
-  switch (id) {
-  case PROP_DECODER:
-    g_value_set_string(value, decoder.settings.decoder.c_str());
-    break;
-  case PROP_GROUP:
-    if (const std::string &groups = decoder.settings.groups; !groups.empty())
-      g_value_set_string(value, groups.c_str()); // else NULL, which is the default
-    break;
-  case PROP_LABELS_FILE:
-    if (const std::string &file = decoder.settings.labels_file; !file.empty())
-      g_value_set_string(value, file.c_str()); // else NULL, which is the default
-    break;
-  case PROP_THRESHOLD:
-    g_value_set_float(value, decoder.settings.threshold);
-    break;
-  case PROP_IOU_THRESHOLD:
-    g_value_set_float(value, decoder.settings.iou_threshold);
-    break;
-  case PROP_MAX_DETECTIONS:
-    g_value_set_uint(value, decoder.settings.max_detections);
-    break;
-  case PROP_HOLD:
-    g_value_set_uint(value, decoder.settings.hold);
-    break;
-  case PROP_POST_MESSAGES:
-    g_value_set_boolean(value, decoder.settings.post_messages);
-    break;
-  case PROP_JSON_FILE:
-    if (const std::string &file = decoder.settings.json_file; !file.empty())
-      g_value_set_string(value, file.c_str()); // else NULL, which is the default
-    break;
-  case PROP_JSON_FD:
-    g_value_set_int(value, decoder.settings.json_fd);
-    break;
-  case PROP_ZERO_COPY:
-    gstdrm::set_zero_copy(value, decoder.zero_copy);
-    break;
-  case PROP_DRM_STATS:
+  const auto *row = gstdrm::row_of(decode_properties(), id);
+  if (id == gstdrm::kStatsId) {
     g_value_take_boxed(value, decoder.stats());
-    break;
-  default:
+  } else if (row) {
+    const gstdrm::ObjectLock lock(object);
+    row->get(decoder.settings, value);
+  } else {
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
   }
-  GST_OBJECT_UNLOCK(object);
 }
 
 static gboolean gst_drm_tensor_decode_query(GstBaseTransform *trans, GstPadDirection direction,
@@ -834,80 +764,18 @@ static void gst_drm_tensor_decode_finalize(GObject *object) noexcept
   G_OBJECT_CLASS(gst_drm_tensor_decode_parent_class)->finalize(object);
 }
 
-static void install_properties(GObjectClass *klass)
-{
-  const auto live = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                             GST_PARAM_MUTABLE_PLAYING);
-  const auto ready = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                              GST_PARAM_MUTABLE_READY);
-  static const std::string decoder_blurb = "The kind of model that the tensors come from: auto (as "
-                                           "the model's description says, else by "
-                                           "the dimensions of the tensors), " +
-                                           gstdrm::metis::decoder_words();
-  g_object_class_install_property(
-      klass, PROP_DECODER,
-      g_param_spec_string("decoder", "Decoder", decoder_blurb.c_str(), gstdrm::kAuto, live));
-  g_object_class_install_property(
-      klass, PROP_GROUP,
-      g_param_spec_string("group", "Group",
-                          "The group-id of the model whose tensors are decoded, or several, "
-                          "separated by commas; unset: all that no element has decoded",
-                          nullptr, live));
-  g_object_class_install_property(
-      klass, PROP_LABELS_FILE,
-      g_param_spec_string("labels-file", "Labels file",
-                          "The names of the classes, one per line, from class 0 on", nullptr,
-                          ready));
-  g_object_class_install_property(klass, PROP_THRESHOLD,
-                                  g_param_spec_float("threshold", "Threshold",
-                                                     "The least score of an object", 0, 1, 0.5F,
-                                                     live));
-  g_object_class_install_property(
-      klass, PROP_IOU_THRESHOLD,
-      g_param_spec_float("iou-threshold", "IoU threshold",
-                         "Boxes of one class that overlap by more, as intersection over union, are "
-                         "one object",
-                         0, 1, 0.45F, live));
-  g_object_class_install_property(klass, PROP_MAX_DETECTIONS,
-                                  g_param_spec_uint("max-detections", "Most detections",
-                                                    "Objects per frame and model, at most", 1, 1000,
-                                                    100, live));
-  g_object_class_install_property(
-      klass, PROP_HOLD,
-      g_param_spec_uint("hold", "Hold",
-                        "How many frames without tensors in a row get the objects of the last "
-                        "frame that had tensors",
-                        0, 1000, 0, live));
-  g_object_class_install_property(
-      klass, PROP_POST_MESSAGES,
-      g_param_spec_boolean("post-messages", "Post messages",
-                           "Post an element message drm-detections for each frame with tensors",
-                           FALSE, live));
-  g_object_class_install_property(
-      klass, PROP_JSON_FILE,
-      g_param_spec_string("json-file", "JSON file",
-                          "A file or FIFO that gets a line of JSON for each frame with tensors",
-                          nullptr, ready));
-  g_object_class_install_property(
-      klass, PROP_JSON_FD,
-      g_param_spec_int(
-          "json-fd", "JSON descriptor",
-          "A descriptor that gets a line of JSON for each frame with tensors; -1: none", -1,
-          G_MAXINT, -1, ready));
-  gstdrm::install_common_properties(
-      klass, {PROP_ZERO_COPY, "Of no effect: frames are never copied", PROP_DRM_STATS,
-              "Counters since start: frames, detections, waits, decoding-ns, "
-              "lines-dropped"});
-}
-
 static void gst_drm_tensor_decode_class_init(GstDrmTensorDecodeClass *klass)
 {
   GST_DEBUG_CATEGORY_INIT(gst_drm_tensor_decode_debug, "drmtensordecode", 0, "Tensors to objects");
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
   object_class->set_property = logging<gst_drm_tensor_decode_set_property>;
-  object_class->get_property = gst_drm_tensor_decode_get_property;
+  object_class->get_property = logging<gst_drm_tensor_decode_get_property>;
   object_class->finalize = gst_drm_tensor_decode_finalize;
-  install_properties(object_class);
+  gstdrm::install_properties(object_class, decode_properties());
+  gstdrm::install_common_properties(
+      object_class, {gstdrm::row_id<0>, "Of no effect: frames are never copied", gstdrm::kStatsId,
+                     "Counters since start: frames, detections, waits, decoding-ns, "
+                     "lines-dropped"});
 
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
   const auto any = GstPtr<GstCaps>::adopt(gst_caps_new_any());

@@ -20,7 +20,6 @@
 
 #include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/log.hpp>
-#include <gst/drm/core/poll_wait.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "backend.hpp"
@@ -66,11 +65,49 @@ private:
   UniqueFd fd_;
 };
 
+// What is wrong with the memory for that tensor; empty if it is right.
+inline std::string wrong_memory(const TensorView &view, const TensorInfo &info, bool as_dmabuf)
+{
+  if (as_dmabuf && view.fd < 0)
+    return "no dma-buf, which the runtime was told to expect";
+  if (as_dmabuf && view.fd == 0)
+    return "descriptor 0, which means host memory to the runtime; open standard input";
+  if (!as_dmabuf && !view.data)
+    return "no host memory";
+  if (view.size_bytes < info.size_bytes())
+    return "memory of " + std::to_string(view.size_bytes) + " bytes, and the tensor has " +
+           std::to_string(info.size_bytes());
+  return {};
+}
+
+// A runtime would write beyond an output that is too small.
+inline Result<void> check_tensors(const Backend &backend, const Request &request)
+{
+  const Model &model = backend.model();
+  if (request.outputs.size() != model.outputs.size())
+    return Error{ErrorCode::Layout,
+                 std::string(backend.name()) + ": The model \"" + model.path + "\" has " +
+                     std::to_string(model.outputs.size()) + " outputs, and the request " +
+                     std::to_string(request.outputs.size()) + ".",
+                 EINVAL};
+  std::string wrong = wrong_memory(request.input, model.input, backend.takes_dmabuf_input());
+  std::string which = "input";
+  for (std::size_t n = 0; wrong.empty() && n < model.outputs.size(); n++) {
+    which = "output " + std::to_string(n);
+    wrong = wrong_memory(request.outputs[n], model.outputs[n], backend.takes_dmabuf_output());
+  }
+  if (!wrong.empty())
+    return Error{ErrorCode::Layout,
+                 std::string(backend.name()) + ": The " + which + " of the model \"" + model.path +
+                     "\" has " + wrong + ".",
+                 EINVAL};
+  return {};
+}
+
 struct BlockingLimits {
-  // Of one call. Negative: no limit, and the destructor waits without a limit.
-  std::chrono::milliseconds timeout{-1};
-  unsigned max_in_flight = 16;
-  const char *name = "runtime"; // for messages; a literal
+  std::chrono::milliseconds timeout; // of one call
+  unsigned max_in_flight;
+  const char *name; // for messages; a literal
 };
 
 // The back ends cpu and axruntime give it `run`, which it calls on its thread. No function waits
@@ -86,7 +123,7 @@ public:
   };
   using Run = std::function<Result<void>(const Call &call)>;
 
-  explicit BlockingRuns(Run run, BlockingLimits limits = {})
+  BlockingRuns(Run run, BlockingLimits limits)
       : shared_(std::make_shared<Shared>(std::move(run), limits)), thread_(&work, shared_)
   {
   }
@@ -127,10 +164,10 @@ private:
   struct Job {
     Call call; // empty after the job has left the queue
     DoneTimer done;
-    Deadline deadline = std::nullopt;
+    Clock::time_point deadline = Clock::time_point::max(); // until begin() sets it
     std::optional<Result<Finished>> outcome = std::nullopt;
     bool given_up = false; // finish() has returned ETIMEDOUT, and the call is still running
-    [[nodiscard]] bool overdue() const { return deadline && Clock::now() >= *deadline; }
+    [[nodiscard]] bool overdue() const { return Clock::now() >= deadline; }
   };
   using Jobs = std::map<std::uint64_t, Job>; // oldest first
 
@@ -188,12 +225,12 @@ private:
     // begin() sets the deadline, so that only the time of the runtime counts.
     void set_deadline(Job &job)
     {
-      if (running == 0 || !jobs.at(running).deadline)
+      if (running == 0)
         return;
       const Job &before =
           first_queued() == jobs.end() ? jobs.at(running) : std::prev(jobs.end())->second;
-      job.deadline = std::max(Clock::now(), *before.deadline) + limits.timeout;
-      job.done.expire_at(*job.deadline);
+      job.deadline = std::max(Clock::now(), before.deadline) + limits.timeout;
+      job.done.expire_at(job.deadline);
     }
 
     // The next job and its call, for the worker thread. Sleeps while there is none. Returns nullopt
@@ -204,8 +241,7 @@ private:
       changed.wait(guard, [this] { return quit || first_queued() != jobs.end(); });
       if (quit)
         return std::nullopt;
-      if (limits.timeout.count() >= 0)
-        begin();
+      begin();
       const auto first = first_queued();
       running = last_begun = first->first;
       return std::move(first->second.call);
@@ -218,7 +254,7 @@ private:
       auto deadline = Clock::now();
       for (auto job = first_queued(); job != jobs.end(); ++job) {
         deadline += limits.timeout;
-        if (job->second.deadline && *job->second.deadline <= deadline)
+        if (job->second.deadline <= deadline)
           continue;
         job->second.deadline = deadline;
         job->second.done.expire_at(deadline);
@@ -297,12 +333,10 @@ private:
       while (first_queued() != jobs.end())
         dropped.insert(jobs.extract(first_queued()));
       changed.notify_all();
-      const auto is_back = [this] { return running == 0; };
-      if (running == 0 || !jobs.at(running).deadline)
-        changed.wait(guard, is_back);
-      else
-        changed.wait_until(guard, *Deadline(jobs.at(running).deadline), is_back);
-      return is_back();
+      if (running == 0)
+        return true;
+      const auto deadline = jobs.at(running).deadline; // a copy: the job may go meanwhile
+      return changed.wait_until(guard, deadline, [this] { return running == 0; });
     }
   };
 

@@ -107,9 +107,9 @@ Result<Preprocessor> Preprocessor::create(const Model &model, std::uint32_t four
             placement, plan->bytes(), model.image.order == ChannelOrder::Bgr}));
 }
 
-Result<void> Preprocessor::check(const PictureView &picture) const
+bool Preprocessor::accepts(const PictureView &picture) const noexcept
 {
-  return state_->reader.check(picture);
+  return state_->reader.accepts(picture);
 }
 
 void Preprocessor::run(const PictureView &picture, std::byte *tensor) noexcept

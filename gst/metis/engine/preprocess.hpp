@@ -94,11 +94,11 @@ public:
   Preprocessor &operator=(Preprocessor &&other) noexcept;
   ~Preprocessor();
 
-  // Returns an Error if format, size or colours are not those of create(), a plane is missing, or a
+  // Returns false if format, size or colours are not those of create(), a plane is missing, or a
   // stride is shorter than a row.
-  [[nodiscard]] Result<void> check(const PictureView &picture) const;
+  [[nodiscard]] bool accepts(const PictureView &picture) const noexcept;
   // Writes all tensor_bytes() of `tensor`, which is aligned for the tensor's type, and does not
-  // read it. Reads no byte beyond the planes' pixels. Logs a picture that check() refuses, and
+  // read it. Reads no byte beyond the planes' pixels. Logs a picture that is not accepted, and
   // makes a tensor of the letterbox's colour.
   void run(const PictureView &picture, std::byte *tensor) noexcept;
 

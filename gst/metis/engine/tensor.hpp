@@ -2,6 +2,7 @@
 // A tensor: its type, its dimensions and its memory.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -43,6 +44,14 @@ inline std::string dims_text(const std::vector<std::size_t> &dims)
     text += dim == 0 ? std::string("?") : std::to_string(dim);
   }
   return text.empty() ? "no" : text;
+}
+
+// Whether a description's dimensions may be those, where 0 stands for any size.
+inline bool dims_agree(const std::vector<std::size_t> &described,
+                       const std::vector<std::size_t> &real)
+{
+  return std::equal(described.begin(), described.end(), real.begin(), real.end(),
+                    [](std::size_t a, std::size_t b) { return a == 0 || a == b; });
 }
 
 struct TensorInfo {

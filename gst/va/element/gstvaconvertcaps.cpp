@@ -280,14 +280,6 @@ GstPtr<GstCaps> with_size(GstPtr<GstCaps> caps, const PictureSize &size)
 
 // --- colours -------------------------------------------------------------------------------------
 
-namespace {
-
-Model model_of(const GstDrmVideoInfo &info)
-{
-  const auto *format = format_by_drm(info.drm_fourcc);
-  return format ? format->model : Model::Rgb;
-}
-
 std::optional<Matrix> matrix_of(const GstVideoColorimetry &colorimetry)
 {
   switch (colorimetry.matrix) {
@@ -303,17 +295,25 @@ std::optional<Matrix> matrix_of(const GstVideoColorimetry &colorimetry)
   }
 }
 
+bool is_hdr(const GstVideoColorimetry &colorimetry)
+{
+  return colorimetry.transfer == GST_VIDEO_TRANSFER_SMPTE2084 ||
+         colorimetry.transfer == GST_VIDEO_TRANSFER_ARIB_STD_B67;
+}
+
+namespace {
+
+Model model_of(const GstDrmVideoInfo &info)
+{
+  const auto *format = format_by_drm(info.drm_fourcc);
+  return format ? format->model : Model::Rgb;
+}
+
 const char *name_of(Matrix matrix)
 {
   return matrix == Matrix::Bt709    ? GST_VIDEO_COLORIMETRY_BT709
          : matrix == Matrix::Bt2020 ? GST_VIDEO_COLORIMETRY_BT2020
                                     : GST_VIDEO_COLORIMETRY_BT601;
-}
-
-bool is_hdr(const GstVideoColorimetry &colorimetry)
-{
-  return colorimetry.transfer == GST_VIDEO_TRANSFER_SMPTE2084 ||
-         colorimetry.transfer == GST_VIDEO_TRANSFER_ARIB_STD_B67;
 }
 
 // The primaries of BT.601 and BT.709 count as the same, as in other converters.

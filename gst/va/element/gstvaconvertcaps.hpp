@@ -2,6 +2,7 @@
 // vadmabufconvert's caps: which formats, sizes and colours a conversion can give.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,11 @@ Rect picture_area(const PictureSize &picture, const PictureSize &frame, bool add
 // The sizes that the common caps allow for the picture, in their order, without duplicates.
 std::vector<PictureSize> sizes_for(const PictureSize &picture, const GstCaps *common);
 GstPtr<GstCaps> with_size(GstPtr<GstCaps> caps, const PictureSize &size);
+
+// The matrix of YUV; nullopt for those that VA-API has no name for.
+std::optional<Matrix> matrix_of(const GstVideoColorimetry &colorimetry);
+// PQ and HLG
+bool is_hdr(const GstVideoColorimetry &colorimetry);
 
 // Adds the colorimetry that a conversion from `in` has with this driver, unless the caps have one.
 GstPtr<GstCaps> with_colours(const GstCaps *caps, const GstDrmVideoInfo &in,

@@ -14,9 +14,7 @@
 #include <gst/drm/element/pixel_copy.hpp>
 #include <gst/drm/gstdrmsync.h>
 
-#include "engine/va_import.hpp"
 #include "engine/va_surface.hpp"
-#include "gstvadmabufallocator.hpp"
 
 namespace gstdrm::va {
 namespace {

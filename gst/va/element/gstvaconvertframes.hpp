@@ -19,7 +19,7 @@
 
 #include "engine/va_converter.hpp"
 #include "engine/va_surface.hpp"
-#include "gstvadmabuffences.hpp"
+#include "gstvadmabufallocator.hpp"
 
 namespace gstdrm::va {
 

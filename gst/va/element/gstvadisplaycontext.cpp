@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "gstvamachine.hpp"
-#include "gstvamachineprobe.hpp"
 
 namespace gstdrm::va {
 namespace {
@@ -101,44 +100,21 @@ Result<Device> device_of(const GstPtr<GstContext> &context, const std::string &n
   return adopt_device(*handle, node, std::make_shared<GstPtr<GstContext>>(context));
 }
 
-std::vector<GstPtr<GstPad>> pads_of(GstElement *element, GstPadDirection direction)
+// The context that the peer of that pad answers with; nullptr if there is none.
+GstPtr<GstContext> ask_neighbour(GstElement *element, const char *pad_name)
 {
-  const auto share = [](gconstpointer pad, gpointer) -> gpointer {
-    return gst_object_ref(const_cast<gpointer>(pad));
-  };
-  const auto free_pads = [](GList *pads) { g_list_free_full(pads, gst_object_unref); };
-  GST_OBJECT_LOCK(element);
-  const std::unique_ptr<GList, decltype(free_pads)> pads(
-      g_list_copy_deep(direction == GST_PAD_SRC ? element->srcpads : element->sinkpads, share,
-                       nullptr),
-      free_pads);
-  GST_OBJECT_UNLOCK(element);
-  std::vector<GstPtr<GstPad>> list;
-  for (const GList *pad = pads.get(); pad; pad = pad->next)
-    list.push_back(GstPtr<GstPad>::share(GST_PAD(pad->data)));
-  return list;
-}
-
-// The contexts that the peers of these pads answer with.
-std::vector<GstPtr<GstContext>> ask_neighbours(GstElement *element, GstPadDirection direction)
-{
-  std::vector<GstPtr<GstContext>> found;
-  for (const auto &pad : pads_of(element, direction)) {
-    const auto query = GstPtr<GstQuery>::adopt(gst_query_new_context(kContextType));
-    GstContext *answer = nullptr;
-    if (!gst_pad_peer_query(pad.get(), query.get()))
-      continue;
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(element, pad_name));
+  const auto query = GstPtr<GstQuery>::adopt(gst_query_new_context(kContextType));
+  GstContext *answer = nullptr;
+  if (pad && gst_pad_peer_query(pad.get(), query.get()))
     gst_query_parse_context(query.get(), &answer);
-    if (answer)
-      found.push_back(GstPtr<GstContext>::share(answer));
-  }
-  return found;
+  return GstPtr<GstContext>::share(answer);
 }
 
 // Probes a driver that was too slow once more, in its own process. Returns true if it answers.
 bool answers_now(const FailedNode &failed)
 {
-  return failed.may_pass && probe_nodes({failed.path}, plugin_folder()).failed.empty();
+  return failed.may_pass && probe_nodes({failed.path}).failed.empty();
 }
 
 } // namespace
@@ -167,10 +143,9 @@ std::optional<Device> DisplayContext::share(const std::string &node, std::string
   };
   if (auto device = use_own())
     return device;
-  for (const GstPadDirection direction : {GST_PAD_SRC, GST_PAD_SINK})
-    for (const auto &context : ask_neighbours(element_, direction))
-      if (auto device = use(context))
-        return device;
+  for (const char *pad : {"src", "sink"})
+    if (auto device = use(ask_neighbour(element_, pad)))
+      return device;
   gst_element_post_message(element_,
                            gst_message_new_need_context(GST_OBJECT(element_), kContextType));
   return use_own();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GstDrmAllocator over VA surfaces: one GstMemory per exported object. The first keeps the surface.
+// VA surfaces as buffers: a GstDrmAllocator, with one GstMemory per exported object, of which the
+// first keeps the surface, and the fences of what the device draws into them.
 #pragma once
 
 #include <memory>
@@ -14,5 +15,19 @@ namespace gstdrm::va {
 GstDrmAllocator *new_allocator(std::shared_ptr<const Device> device);
 // The surface of a buffer of this allocator; nullptr for any other buffer.
 const std::shared_ptr<Surface> *surface_of(GstBuffer *buffer);
+
+// Finds out whether the driver attaches fences to its DMA buffers. Used by the thread that draws.
+class DrawFences {
+public:
+  // Attaches the fences of the drawing to the buffer. Returns false from the first surface on that
+  // is busy without a fence: then a thread has to wait in vaSyncSurface.
+  bool attach(GstBuffer *buffer, const Surface &surface);
+
+private:
+  bool has_fences(GstBuffer *buffer, const Surface &surface);
+
+  bool leaves_fences_ = true; // false after a busy surface without a fence
+  bool seen_pending_ = false; // a fence was pending: the driver attaches them
+};
 
 } // namespace gstdrm::va

@@ -4,29 +4,13 @@
 #include <optional>
 #include <string>
 
-#include "gstvadmabufallocator.hpp"
+#include "gstvaconvertcaps.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
 #undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
 
 namespace gstdrm::va {
-namespace {
-
-Matrix matrix_of(const GstDrmVideoInfo &info)
-{
-  switch (info.vinfo.colorimetry.matrix) {
-  case GST_VIDEO_COLOR_MATRIX_BT709:
-    return Matrix::Bt709;
-  case GST_VIDEO_COLOR_MATRIX_BT2020:
-    return Matrix::Bt2020;
-  default:
-    return Matrix::Bt601;
-  }
-}
-
-} // namespace
-
 std::string not_drawn(const GstDrmVideoInfo &info)
 {
   const GstVideoInfo &video = info.vinfo;
@@ -41,11 +25,9 @@ std::string not_drawn(const GstDrmVideoInfo &info)
   if (colours.range == other)
     return yuv ? "YUV of full range; the patterns have narrow range"
                : "RGB of narrow range; the patterns have full range";
-  if (colours.transfer == GST_VIDEO_TRANSFER_SMPTE2084 ||
-      colours.transfer == GST_VIDEO_TRANSFER_ARIB_STD_B67)
+  if (is_hdr(colours))
     return "PQ and HLG; the patterns have a standard dynamic range";
-  if (yuv && (colours.matrix == GST_VIDEO_COLOR_MATRIX_FCC ||
-              colours.matrix == GST_VIDEO_COLOR_MATRIX_SMPTE240M))
+  if (yuv && !matrix_of(colours))
     return "the colour matrices of FCC and SMPTE 240M; the patterns have those of BT.601, BT.709 "
            "and BT.2020";
   return {};
@@ -84,7 +66,7 @@ Result<std::unique_ptr<FrameSource>> FrameSource::create(GstElement *element, co
   if (const auto what = not_drawn(info); !what.empty())
     return Error{ErrorCode::Layout,
                  "Downstream asks for " + what + ". Put an element between them that converts"};
-  request.colours.matrix = matrix_of(info);
+  request.colours.matrix = matrix_of(info.vinfo.colorimetry).value_or(Matrix::Bt601);
   auto renderer = Renderer::create(device, request);
   if (!renderer)
     return renderer.error();

@@ -15,7 +15,7 @@
 #include "engine/va_device.hpp"
 #include "engine/va_renderer.hpp"
 #include "engine/va_surface.hpp"
-#include "gstvadmabuffences.hpp"
+#include "gstvadmabufallocator.hpp"
 
 namespace gstdrm::va {
 

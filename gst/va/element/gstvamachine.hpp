@@ -18,15 +18,17 @@ namespace gstdrm::va {
 // the plugin's cache in GStreamer's registry, or probes and writes the cache. The registry drops
 // the cache when a file changes that the plugin depends on.
 void load_machine(GstPlugin *plugin);
-// The folder of the plugin's file. Any thread.
-const std::string &plugin_folder();
+// Probes the drivers of these nodes, each in its own process: one that crashes or hangs costs only
+// its own node. If the probe program cannot be used, the drivers are probed in this process, with a
+// warning in the log. Any thread.
+Machine probe_nodes(const std::vector<std::string> &paths);
 // In the order of their numbers; the first is the default device. Any thread.
 const std::vector<MachineNode> &machine_nodes();
 // The node of that path or of a link to it, the first node for an empty path; nullptr if there is
 // none.
 const MachineNode *find_machine_node(const std::string &path);
 // Nodes whose driver crashed or hung when it was probed.
-const std::vector<FailedNode> &failed_nodes();
+[[nodiscard]] const std::vector<FailedNode> &failed_nodes();
 const FailedNode *find_failed_node(const std::string &path);
 
 // Caps of these formats, in the device's sizes.

@@ -7,7 +7,6 @@
 #include <gst/drm/core/log.hpp>
 
 #include "va_driver_facts.hpp"
-#include "va_import.hpp"
 
 namespace gstdrm::va {
 namespace {

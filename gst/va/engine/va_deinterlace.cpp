@@ -14,19 +14,19 @@
 namespace gstdrm::va {
 namespace {
 
-VAProcDeinterlacingType type_of(Deinterlacing algorithm)
+struct Algorithm {
+  VAProcDeinterlacingType type;
+  const char *name;
+};
+
+const Algorithm &facts_of(Deinterlacing algorithm)
 {
-  switch (algorithm) {
-  case Deinterlacing::Bob:
-    return VAProcDeinterlacingBob;
-  case Deinterlacing::Adaptive:
-    return VAProcDeinterlacingMotionAdaptive;
-  case Deinterlacing::Compensated:
-    return VAProcDeinterlacingMotionCompensated;
-  case Deinterlacing::Weave:
-    break;
-  }
-  return VAProcDeinterlacingWeave;
+  static constexpr std::array<Algorithm, 4> kAlgorithms{
+      {{VAProcDeinterlacingWeave, "weave"},
+       {VAProcDeinterlacingBob, "bob"},
+       {VAProcDeinterlacingMotionAdaptive, "adaptive"},
+       {VAProcDeinterlacingMotionCompensated, "compensated"}}};
+  return kAlgorithms[static_cast<std::size_t>(algorithm)];
 }
 
 Result<Buffer> make_filter(const std::shared_ptr<Display> &display, const Context &context,
@@ -34,7 +34,7 @@ Result<Buffer> make_filter(const std::shared_ptr<Display> &display, const Contex
 {
   VAProcFilterParameterBufferDeinterlacing parameters{};
   parameters.type = VAProcFilterDeinterlacing;
-  parameters.algorithm = type_of(algorithm);
+  parameters.algorithm = facts_of(algorithm).type;
   parameters.flags = flags;
   VABufferID id = VA_INVALID_ID;
   const VAStatus status =
@@ -60,7 +60,7 @@ std::optional<std::uint32_t> frames_before(const std::shared_ptr<Display> &displ
   if (status != VA_STATUS_SUCCESS)
     return std::nullopt;
   GSTDRM_DEBUG("%s: deinterlacing %s needs %u frames before and %u behind", display->node().c_str(),
-               name_of(algorithm), caps.num_forward_references, caps.num_backward_references);
+               facts_of(algorithm).name, caps.num_forward_references, caps.num_backward_references);
   if (caps.num_backward_references > 0 || caps.num_forward_references > kMostBefore)
     return std::nullopt;
   return caps.num_forward_references; // va_vpp.h calls earlier frames "forward"
@@ -84,21 +84,6 @@ bool contains(const std::vector<DeinterlaceMethod> &list, const DeinterlaceMetho
 
 } // namespace
 
-const char *name_of(Deinterlacing algorithm)
-{
-  switch (algorithm) {
-  case Deinterlacing::Bob:
-    return "bob";
-  case Deinterlacing::Adaptive:
-    return "adaptive";
-  case Deinterlacing::Compensated:
-    return "compensated";
-  case Deinterlacing::Weave:
-    break;
-  }
-  return "weave";
-}
-
 std::vector<DeinterlaceMethod> query_deinterlacing(const std::shared_ptr<Display> &display)
 {
   std::vector<DeinterlaceMethod> found;
@@ -115,8 +100,9 @@ std::vector<DeinterlaceMethod> query_deinterlacing(const std::shared_ptr<Display
                                         Deinterlacing::Adaptive, Deinterlacing::Compensated}) {
     if (algorithm == Deinterlacing::Bob && ignores_bob(display->vendor()))
       continue;
-    const bool listed = std::any_of(
-        caps.begin(), end, [algorithm](const auto &one) { return one.type == type_of(algorithm); });
+    const bool listed = std::any_of(caps.begin(), end, [algorithm](const auto &one) {
+      return one.type == facts_of(algorithm).type;
+    });
     const auto before =
         listed ? frames_before(display, made->context, algorithm) : std::optional<std::uint32_t>();
     const bool begins = before == 0U || contains(found, {Deinterlacing::Bob, 0});

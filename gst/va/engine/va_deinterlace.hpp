@@ -22,8 +22,6 @@ enum class Fields { Progressive, TopFirst, BottomFirst };
 
 // The algorithms of va_vpp.h, best last.
 enum class Deinterlacing { Weave, Bob, Adaptive, Compensated };
-// The value of the property deinterlace: "adaptive".
-const char *name_of(Deinterlacing algorithm);
 
 // Number of earlier frames that an algorithm may read: Mesa's needs 2, Intel's need 1.
 constexpr std::uint32_t kMostBefore = 2;

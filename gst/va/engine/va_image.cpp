@@ -13,33 +13,41 @@
 namespace gstdrm::va {
 namespace {
 
-// SemiPlanar16: 10 or 12 bits in the high bits of 16.
-enum class Packing { Rgb32, Rgb10, SemiPlanar8, SemiPlanar16, Planar, Packed422 };
+// Where the samples of one component are: from byte `offset` of a row on, every `step` bytes.
+struct Samples {
+  std::uint8_t plane;
+  std::uint8_t offset;
+  std::uint8_t step;
+};
 
+// Of Y, U and V, or of R, G, B and A. Chroma has a sample for two pixels of a row, and in a plane
+// of its own one for two rows. Formats of 10 bits of RGB have all in one word.
 struct Shape {
   std::uint32_t va_fourcc;
-  Packing packing;
-  // Rgb32: index of the byte of R, G, B, A. Packed422: index of the byte of Y0, U, Y1, V. Planar:
-  // index of the plane of Y, U, V. SemiPlanar: index of U and V in a pair of chroma samples.
-  std::array<std::uint8_t, 4> order;
+  std::array<Samples, 4> parts;
+  unsigned bits = 8; // of a sample; those of YUV beyond 8 are the high bits of a word
 };
+constexpr Shape rgb(std::uint32_t va_fourcc, std::array<std::uint8_t, 4> bytes)
+{
+  return {va_fourcc, {{{0, bytes[0], 4}, {0, bytes[1], 4}, {0, bytes[2], 4}, {0, bytes[3], 4}}}};
+}
 constexpr std::array kShapes = {
-    Shape{VA_FOURCC_NV12, Packing::SemiPlanar8, {0, 1, 0, 0}},
-    Shape{VA_FOURCC_NV21, Packing::SemiPlanar8, {1, 0, 0, 0}},
-    Shape{VA_FOURCC_P010, Packing::SemiPlanar16, {0, 1, 0, 0}},
-    Shape{VA_FOURCC_P012, Packing::SemiPlanar16, {0, 1, 0, 0}},
-    Shape{VA_FOURCC_I420, Packing::Planar, {0, 1, 2, 0}},
-    Shape{VA_FOURCC_YV12, Packing::Planar, {0, 2, 1, 0}},
-    Shape{VA_FOURCC_YUY2, Packing::Packed422, {0, 1, 2, 3}},
-    Shape{VA_FOURCC_UYVY, Packing::Packed422, {1, 0, 3, 2}},
-    Shape{VA_FOURCC_BGRX, Packing::Rgb32, {2, 1, 0, 3}},
-    Shape{VA_FOURCC_BGRA, Packing::Rgb32, {2, 1, 0, 3}},
-    Shape{VA_FOURCC_RGBX, Packing::Rgb32, {0, 1, 2, 3}},
-    Shape{VA_FOURCC_RGBA, Packing::Rgb32, {0, 1, 2, 3}},
-    Shape{VA_FOURCC_XRGB, Packing::Rgb32, {1, 2, 3, 0}},
-    Shape{VA_FOURCC_ARGB, Packing::Rgb32, {1, 2, 3, 0}},
-    Shape{VA_FOURCC_X2R10G10B10, Packing::Rgb10, {}},
-    Shape{VA_FOURCC_A2R10G10B10, Packing::Rgb10, {}},
+    Shape{VA_FOURCC_NV12, {{{0, 0, 1}, {1, 0, 2}, {1, 1, 2}}}},
+    Shape{VA_FOURCC_NV21, {{{0, 0, 1}, {1, 1, 2}, {1, 0, 2}}}},
+    Shape{VA_FOURCC_P010, {{{0, 0, 2}, {1, 0, 4}, {1, 2, 4}}}, 10},
+    Shape{VA_FOURCC_P012, {{{0, 0, 2}, {1, 0, 4}, {1, 2, 4}}}, 12},
+    Shape{VA_FOURCC_I420, {{{0, 0, 1}, {1, 0, 1}, {2, 0, 1}}}},
+    Shape{VA_FOURCC_YV12, {{{0, 0, 1}, {2, 0, 1}, {1, 0, 1}}}},
+    Shape{VA_FOURCC_YUY2, {{{0, 0, 2}, {0, 1, 4}, {0, 3, 4}}}},
+    Shape{VA_FOURCC_UYVY, {{{0, 1, 2}, {0, 0, 4}, {0, 2, 4}}}},
+    rgb(VA_FOURCC_BGRX, {2, 1, 0, 3}),
+    rgb(VA_FOURCC_BGRA, {2, 1, 0, 3}),
+    rgb(VA_FOURCC_RGBX, {0, 1, 2, 3}),
+    rgb(VA_FOURCC_RGBA, {0, 1, 2, 3}),
+    rgb(VA_FOURCC_XRGB, {1, 2, 3, 0}),
+    rgb(VA_FOURCC_ARGB, {1, 2, 3, 0}),
+    Shape{VA_FOURCC_X2R10G10B10, {}, 10},
+    Shape{VA_FOURCC_A2R10G10B10, {}, 10},
 };
 
 const Shape *find_shape(std::uint32_t va_fourcc)
@@ -50,11 +58,7 @@ const Shape *find_shape(std::uint32_t va_fourcc)
   return it == kShapes.end() ? nullptr : &*it;
 }
 
-struct Yuv {
-  std::uint16_t y;
-  std::uint16_t u;
-  std::uint16_t v;
-};
+using Yuv = std::array<std::uint16_t, 3>;
 
 struct Weights {
   std::int64_t y[3];
@@ -114,31 +118,13 @@ void store(std::uint8_t *p, std::uint16_t sample, unsigned bits)
   p[1] = static_cast<std::uint8_t>(word >> 8);
 }
 
-unsigned bits_of(const Shape &shape)
-{
-  if (shape.packing != Packing::SemiPlanar16)
-    return 8;
-  return shape.va_fourcc == VA_FOURCC_P012 ? 12 : 10;
-}
-
-struct Target {
-  const Shape &shape;
-  const VAImage &image;
-  std::uint8_t *data;
-  [[nodiscard]] std::uint8_t *row(unsigned plane, std::uint32_t y) const
-  {
-    return data + image.offsets[plane] + static_cast<std::size_t>(image.pitches[plane]) * y;
-  }
-};
-
-void write_rgb(const Target &target, std::uint32_t y, const std::uint32_t *argb,
+void write_rgb(const Shape &shape, std::uint8_t *out, const std::uint32_t *argb,
                std::uint32_t width)
 {
-  auto *out = target.row(0, y);
   for (std::uint32_t x = 0; x < width; ++x, out += 4) {
-    if (target.shape.packing == Packing::Rgb32) {
+    if (shape.bits == 8) {
       for (unsigned c = 0; c < 4; ++c)
-        out[target.shape.order[c]] =
+        out[shape.parts[c].offset] =
             static_cast<std::uint8_t>(argb[x] >> (c == 3 ? 24 : 16 - 8 * c));
       continue;
     }
@@ -151,87 +137,61 @@ void write_rgb(const Target &target, std::uint32_t y, const std::uint32_t *argb,
   }
 }
 
-void write_yuv(const Target &target, std::uint32_t y, const std::uint32_t *argb,
+// The driver's image, mapped.
+struct Target {
+  const VAImage &image;
+  std::uint8_t *data;
+  [[nodiscard]] std::uint8_t *row(unsigned plane, std::uint32_t y) const
+  {
+    return data + image.offsets[plane] + static_cast<std::size_t>(image.pitches[plane]) * y;
+  }
+};
+
+void write_yuv(const Shape &shape, const Target &target, std::uint32_t y, const std::uint32_t *argb,
                std::uint32_t width, const Colours &colours)
 {
-  const auto &order = target.shape.order;
-  const unsigned bits = bits_of(target.shape);
-  const unsigned step = bits > 8 ? 2 : 1;
   for (std::uint32_t x = 0; x < width; ++x) {
-    const auto yuv = to_yuv(argb[x], colours, bits);
-    const bool chroma = x % 2 == 0 && y % 2 == 0;
-    if (target.shape.packing == Packing::Packed422) {
-      auto *out = target.row(0, y) + static_cast<std::size_t>(x) / 2 * 4;
-      store(out + order[x % 2 ? 2 : 0], yuv.y, bits);
-      if (x % 2 == 0) {
-        store(out + order[1], yuv.u, bits);
-        store(out + order[3], yuv.v, bits);
-      }
-    } else if (target.shape.packing == Packing::Planar) {
-      store(target.row(order[0], y) + x, yuv.y, bits);
-      if (chroma) {
-        store(target.row(order[1], y / 2) + x / 2, yuv.u, bits);
-        store(target.row(order[2], y / 2) + x / 2, yuv.v, bits);
-      }
-    } else {
-      store(target.row(0, y) + static_cast<std::size_t>(x) * step, yuv.y, bits);
-      if (!chroma)
-        continue;
-      auto *uv = target.row(1, y / 2) + static_cast<std::size_t>(x) * step;
-      store(uv + step * order[0], yuv.u, bits);
-      store(uv + step * order[1], yuv.v, bits);
+    const Yuv yuv = to_yuv(argb[x], colours, shape.bits);
+    for (unsigned c = 0; c < yuv.size(); ++c) {
+      const Samples &part = shape.parts[c];
+      const unsigned across = c == 0 ? 1 : 2, down = part.plane == 0 ? 1 : 2;
+      if (x % across == 0 && y % down == 0)
+        store(target.row(part.plane, y / down) + part.offset +
+                  static_cast<std::size_t>(x) / across * part.step,
+              yuv[c], shape.bits);
     }
   }
 }
 
-bool is_rgb(Packing packing)
-{
-  return packing == Packing::Rgb32 || packing == Packing::Rgb10;
-}
-
-// The size of one plane.
-struct Extent {
-  std::uint64_t row_bytes;
-  std::uint64_t rows;
-};
-Extent extent(Packing packing, unsigned plane, std::uint64_t width, std::uint64_t height)
-{
-  const auto half_width = (width + 1) / 2;
-  const auto half_height = (height + 1) / 2;
-  switch (packing) {
-  case Packing::Rgb32:
-  case Packing::Rgb10:
-    return {width * 4, height};
-  case Packing::Packed422:
-    return {half_width * 4, height};
-  case Packing::Planar:
-    return plane == 0 ? Extent{width, height} : Extent{half_width, half_height};
-  case Packing::SemiPlanar8:
-    return plane == 0 ? Extent{width, height} : Extent{half_width * 2, half_height};
-  case Packing::SemiPlanar16:
-    break;
-  }
-  return plane == 0 ? Extent{width * 2, height} : Extent{half_width * 4, half_height};
-}
-
-unsigned plane_count(Packing packing)
-{
-  if (packing == Packing::Planar)
-    return 3;
-  return packing == Packing::SemiPlanar8 || packing == Packing::SemiPlanar16 ? 2 : 1;
-}
-
 // Checks that the driver's image is large enough for the picture.
-bool fits(const Shape &shape, const VAImage &image, std::size_t data_size, const Picture &picture)
+bool fits(const FourccInfo &info, const VAImage &image, const Picture &picture)
 {
-  if (image.num_planes < plane_count(shape.packing) || image.width < picture.width ||
-      image.height < picture.height)
+  if (image.num_planes < info.n_planes || image.width < picture.width ||
+      image.height < picture.height || picture.height == 0)
     return false;
-  for (unsigned i = 0; i < plane_count(shape.packing); ++i) {
-    const auto [row_bytes, rows] = extent(shape.packing, i, picture.width, picture.height);
+  for (unsigned i = 0; i < info.n_planes; ++i) {
+    const auto row_bytes = plane_row_bytes(info.planes[i], picture.width);
+    const auto rows = plane_rows(info.planes[i], picture.height);
     const auto end = image.offsets[i] + std::uint64_t{image.pitches[i]} * (rows - 1) + row_bytes;
-    if (image.pitches[i] < row_bytes || end > data_size)
+    if (image.pitches[i] < row_bytes || end > image.data_size)
       return false;
+  }
+  return true;
+}
+
+// Returns false if the image has another size or an unknown format.
+bool write_image(const Target &target, const Picture &picture, const Colours &colours)
+{
+  const auto *shape = find_shape(target.image.format.fourcc);
+  const auto *format = format_by_va(target.image.format.fourcc);
+  if (!shape || !format || !fits(*fourcc_info(format->drm_fourcc), target.image, picture))
+    return false;
+  for (std::uint32_t y = 0; y < picture.height; ++y) {
+    const auto *row = picture.argb.data() + static_cast<std::size_t>(y) * picture.width;
+    if (format->model == Model::Rgb)
+      write_rgb(*shape, target.row(0, y), row, picture.width);
+    else
+      write_yuv(*shape, target, y, row, picture.width, colours);
   }
   return true;
 }
@@ -243,68 +203,16 @@ bool can_write(std::uint32_t va_fourcc)
   return find_shape(va_fourcc) != nullptr;
 }
 
-bool write_image(const VAImage &image, std::uint8_t *data, std::size_t data_size,
-                 const Picture &picture, const Colours &colours)
-{
-  const auto *shape = find_shape(image.format.fourcc);
-  if (!shape || picture.height == 0 || !fits(*shape, image, data_size, picture))
-    return false;
-  const Target target{*shape, image, data};
-  for (std::uint32_t y = 0; y < picture.height; ++y) {
-    const auto *row = picture.argb.data() + static_cast<std::size_t>(y) * picture.width;
-    if (is_rgb(shape->packing))
-      write_rgb(target, y, row, picture.width);
-    else
-      write_yuv(target, y, row, picture.width, colours);
-  }
-  return true;
-}
-
-namespace {
-
-// A VA buffer that is mapped into this process until the object is destroyed.
-class Map {
-public:
-  static Result<Map> open(Display &display, VABufferID buffer)
-  {
-    Map map;
-    const VAStatus status = vaMapBuffer(display.count(), buffer, &map.data_);
-    if (status != VA_STATUS_SUCCESS)
-      return display.error(ErrorCode::Device, "vaMapBuffer", status);
-    map.display_ = &display;
-    map.buffer_ = buffer;
-    return map;
-  }
-  Map(Map &&other) noexcept
-      : display_(std::exchange(other.display_, nullptr)), buffer_(other.buffer_), data_(other.data_)
-  {
-  }
-  Map &operator=(Map &&) = delete;
-  Map(const Map &) = delete;
-  Map &operator=(const Map &) = delete;
-  ~Map()
-  {
-    if (display_)
-      (void)vaUnmapBuffer(display_->count(), buffer_);
-  }
-  [[nodiscard]] std::uint8_t *data() const { return static_cast<std::uint8_t *>(data_); }
-
-private:
-  Map() = default;
-  Display *display_ = nullptr;
-  VABufferID buffer_ = VA_INVALID_ID;
-  void *data_ = nullptr;
-};
-
-} // namespace
-
 Result<std::uint64_t> Uploader::fill(const VAImage &image, const Picture &picture,
                                      const Colours &colours)
 {
-  auto map = Map::open(*display_, image.buf);
-  if (!map)
-    return map.error();
-  if (!write_image(image, map->data(), image.data_size, picture, colours))
+  void *data = nullptr;
+  const VAStatus status = vaMapBuffer(display_->count(), image.buf, &data);
+  if (status != VA_STATUS_SUCCESS)
+    return display_->error(ErrorCode::Device, "vaMapBuffer", status);
+  const bool written = write_image({image, static_cast<std::uint8_t *>(data)}, picture, colours);
+  (void)vaUnmapBuffer(display_->count(), image.buf);
+  if (!written)
     return Error{ErrorCode::Unsupported, "An image of " + fourcc_to_string(image.format.fourcc) +
                                              " (VA) from " + display_->node() +
                                              " cannot be written here"};

@@ -16,11 +16,8 @@
 
 namespace gstdrm::va {
 
-// Returns true if write_image() knows the memory layout of this format.
+// Returns true if the Uploader knows the memory layout of this format.
 bool can_write(std::uint32_t va_fourcc);
-// Converts and stores a picture. Returns false if `image` has another size or an unknown format.
-bool write_image(const VAImage &image, std::uint8_t *data, std::size_t data_size,
-                 const Picture &picture, const Colours &colours);
 
 // Writes a picture into a surface, with vaDeriveImage where the driver has that, else with
 // vaPutImage. upload() returns the number of bytes that the CPU wrote.

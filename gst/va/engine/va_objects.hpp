@@ -14,7 +14,7 @@
 namespace gstdrm::va {
 
 // One id of a display and the call that destroys it.
-template <typename Destroyer> class Handle {
+template <VAStatus (*destroy)(VADisplay, VAGenericID)> class Handle {
 public:
   Handle() noexcept = default;
   Handle(std::shared_ptr<Display> display, VAGenericID id) noexcept
@@ -36,7 +36,7 @@ public:
   ~Handle()
   {
     if (display_ && id_ != VA_INVALID_ID)
-      Destroyer::destroy(display_->count(), id_);
+      (void)destroy(display_->count(), id_);
   }
 
   [[nodiscard]] VAGenericID id() const noexcept { return id_; }
@@ -48,29 +48,15 @@ private:
   VAGenericID id_ = VA_INVALID_ID;
 };
 
-struct DestroyConfig {
-  static void destroy(VADisplay display, VAGenericID id) { (void)vaDestroyConfig(display, id); }
-};
-struct DestroyContext {
-  static void destroy(VADisplay display, VAGenericID id) { (void)vaDestroyContext(display, id); }
-};
-struct DestroyBuffer {
-  static void destroy(VADisplay display, VAGenericID id) { (void)vaDestroyBuffer(display, id); }
-};
-struct DestroyImage {
-  static void destroy(VADisplay display, VAGenericID id) { (void)vaDestroyImage(display, id); }
-};
-struct DestroySurface {
-  static void destroy(VADisplay display, VAGenericID id)
-  {
-    (void)vaDestroySurfaces(display, &id, 1);
-  }
-};
+inline VAStatus destroy_surface(VADisplay display, VAGenericID id)
+{
+  return vaDestroySurfaces(display, &id, 1);
+}
 
-using Config = Handle<DestroyConfig>;
-using Context = Handle<DestroyContext>;
-using Buffer = Handle<DestroyBuffer>;
-using ImageHandle = Handle<DestroyImage>;
-using Surface = Handle<DestroySurface>;
+using Config = Handle<vaDestroyConfig>;
+using Context = Handle<vaDestroyContext>;
+using Buffer = Handle<vaDestroyBuffer>;
+using ImageHandle = Handle<vaDestroyImage>;
+using Surface = Handle<destroy_surface>;
 
 } // namespace gstdrm::va

@@ -14,12 +14,9 @@
 #include "va_colours.hpp"
 #include "va_deinterlace.hpp"
 #include "va_display.hpp"
+#include "va_surface.hpp"
 
 namespace gstdrm::va {
-
-// The description with which a driver imports DMA buffers: VADRMPRIMESurfaceDescriptor with a
-// modifier, or the older VASurfaceAttribExternalBuffers without one.
-enum class ImportBy { Prime2, Prime };
 
 struct Capabilities {
   FormatSet formats; // each pair was allocated, exported and drawn into once

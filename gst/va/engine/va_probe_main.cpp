@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // gst-drm-va-probe: probes the VA-API driver of one render node in its own process, and writes the
-// result to its standard output (va_probe_report.hpp). The plugin starts it; users may run it to
+// result to its standard output (va_machine.hpp). The plugin starts it; users may run it to
 // see what a driver does.
 #include <algorithm>
 #include <cstdio>
@@ -16,8 +16,8 @@
 #include <gst/drm/core/log.hpp>
 
 #include "va_display.hpp"
+#include "va_machine.hpp"
 #include "va_probe.hpp"
-#include "va_probe_report.hpp"
 
 namespace gstdrm::va {
 namespace {

@@ -2,8 +2,11 @@
 #include "va_renderer.hpp"
 
 #include <array>
+#include <span>
 
 #include <gst/drm/core/log.hpp>
+
+#include "va_driver_facts.hpp"
 
 namespace gstdrm::va {
 
@@ -73,13 +76,51 @@ Result<void> Renderer::prepare_device()
     sources_.push_back(std::move(surface).value());
     picture.argb = {};
   }
-  std::vector<VASurfaceID> ids;
-  for (const auto &piece : plan_.pieces)
-    ids.push_back(sources_[piece.picture].id());
-  auto compositor = Compositor::create(display_, ids, request_.colours.matrix);
-  if (!compositor)
-    return compositor.error();
-  compositor_ = std::move(compositor).value();
+  auto context = open_video_processing(display_);
+  if (!context)
+    return context.error();
+  context_ = std::move(context).value();
+  from_.resize(plan_.pieces.size());
+  to_.resize(plan_.pieces.size());
+  for (std::size_t i = 0; i < plan_.pieces.size(); ++i)
+    if (auto added = add_piece(i); !added)
+      return added.error();
+  return {};
+}
+
+Result<void> Renderer::add_piece(std::size_t index)
+{
+  VAProcPipelineParameterBuffer parameters{};
+  parameters.surface = sources_[plan_.pieces[index].picture].id();
+  parameters.surface_region = &from_[index];
+  parameters.output_region = &to_[index];
+  parameters.surface_color_standard = standard_of(request_.colours.matrix);
+  parameters.output_color_standard = parameters.surface_color_standard;
+  // A transparent background (alpha 0, va_vpp.h): later pieces must not erase the earlier ones.
+  VABufferID id = VA_INVALID_ID;
+  const VAStatus status =
+      vaCreateBuffer(display_->count(), context_.context.id(), VAProcPipelineParameterBufferType,
+                     sizeof parameters, 1, &parameters, &id);
+  if (status != VA_STATUS_SUCCESS)
+    return display_->error(ErrorCode::Allocation, "vaCreateBuffer", status);
+  buffers_.emplace_back(display_, id);
+  ids_.push_back(id);
+  return {};
+}
+
+// Draws each piece from its place in its picture to its place in the target, in order.
+Result<void> Renderer::compose(const Surface &target)
+{
+  for (std::size_t i = 0; i < plan_.pieces.size(); ++i) {
+    from_[i] = rectangle(plan_.pieces[i].from);
+    to_[i] = rectangle(plan_.pieces[i].to);
+  }
+  const std::span<VABufferID> all(ids_);
+  const std::size_t at_once = keeps_one_parameter(display_->vendor()) ? 1 : all.size();
+  for (std::size_t i = 0; i < all.size(); i += at_once)
+    if (auto drawn = draw_picture(context_.context, target, all.subspan(i, at_once)); !drawn)
+      return drawn;
+  GSTDRM_TRACE("surface 0x%x: %zu pieces are composed", target.id(), all.size());
   return {};
 }
 
@@ -100,8 +141,8 @@ Result<std::uint64_t> Renderer::render(const Surface &target, std::uint64_t fram
                                        std::uint64_t timestamp_ns)
 {
   move_pieces(plan_, frame, timestamp_ns);
-  if (compositor_) {
-    if (auto composed = compositor_->compose(target, plan_.pieces); !composed)
+  if (!uses_cpu()) {
+    if (auto composed = compose(target); !composed)
       return composed.error();
     return std::uint64_t{0};
   }

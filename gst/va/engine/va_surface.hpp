@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Makes surfaces with one modifier of a list, and exports them as DMA buffers. A driver's
-// description of an export is checked before it is used.
+// Makes surfaces with one modifier of a list, and exports them as DMA buffers; imports DMA buffers
+// of other devices as surfaces. A driver's description of an export is checked before it is used.
 #pragma once
 
 #include <chrono>
@@ -20,6 +20,10 @@
 #include "va_objects.hpp"
 
 namespace gstdrm::va {
+
+// The description with which a driver imports DMA buffers: VADRMPRIMESurfaceDescriptor with a
+// modifier, or the older VASurfaceAttribExternalBuffers without one.
+enum class ImportBy { Prime2, Prime };
 
 // The layout requested from drivers that take no list of modifiers.
 enum class Tiling { Any, None };
@@ -48,6 +52,12 @@ Result<AllocatedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descri
 // the same order; the second function queries them.
 FrameLayout layout_of(const AllocatedFrame &frame, std::span<const ObjectInfo> objects);
 Result<FrameLayout> layout_of(const AllocatedFrame &frame);
+
+// Makes a surface in the memory of a frame whose layout has passed check_layout(). The caller keeps
+// its descriptors: drivers duplicate them or take a handle. ErrorCode::Import if the driver refuses
+// the frame.
+Result<Surface> import_surface(const std::shared_ptr<Display> &display, ImportBy way,
+                               const FrameLayout &layout);
 
 // Time limit of the device for one picture. Drivers reset a GPU that hangs within about ten
 // seconds; a viewer notices earlier.

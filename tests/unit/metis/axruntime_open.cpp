@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 
-#include "engine/axruntime/axr_session.hpp"
-
 namespace {
 
 using namespace gstdrm;

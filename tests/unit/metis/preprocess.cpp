@@ -243,8 +243,7 @@ void run_and_compare(const Model &model, const PictureView &view, std::size_t st
   auto made = Preprocessor::create(model, view.fourcc, view.width, view.height, view.matrix, view.full_range, sampling);
   ASSERT_TRUE(made) << made.error().message;
   ASSERT_EQ(made->tensor_bytes(), model.input.size_bytes());
-  const auto checked = made->check(view);
-  ASSERT_TRUE(checked) << checked.error().message;
+  ASSERT_TRUE(made->accepts(view));
   const Tensor tensor(model, against);
   made->run(view, tensor.data());
   compare(model, view, &view, tensor, step, sampling);

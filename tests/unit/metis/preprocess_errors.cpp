@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What create() and check() refuse and why, where boxes go back, and that all instruction sets give the same bytes.
+// What create() refuses and why, which pictures are accepted, where boxes go back, and that all instruction sets give the same bytes.
 #include <array>
 #include <cstring>
 #include <limits>
@@ -86,17 +86,16 @@ INSTANTIATE_TEST_SUITE_P(Create, Refusals, testing::ValuesIn(kRefused),
 struct ViewRow {
   const char *name;
   void (*change)(PictureView &view);
-  const char *says;
 };
 
 constexpr ViewRow kViews[] = {
-    {"stride_of_luma", [](PictureView &v) { v.strides[0] = 16; }, "stride of 16 bytes in plane 0, where a row has 17"},
-    {"stride_of_chroma", [](PictureView &v) { v.strides[1] = 17; }, "stride of 17 bytes in plane 1, where a row has 18"},
-    {"no_chroma", [](PictureView &v) { v.planes[1] = nullptr; }, "no plane 1"},
-    {"wider", [](PictureView &v) { v.width = 18; }, "promised as NV12 17x9"},
-    {"other_format", [](PictureView &v) { v.fourcc = DRM_FORMAT_XRGB8888; }, "promised as NV12 17x9"},
-    {"other_matrix", [](PictureView &v) { v.matrix = ColorMatrix::Bt709; }, "other colours"},
-    {"other_range", [](PictureView &v) { v.full_range = true; }, "other colours"},
+    {"stride_of_luma", [](PictureView &v) { v.strides[0] = 16; }},
+    {"stride_of_chroma", [](PictureView &v) { v.strides[1] = 17; }},
+    {"no_chroma", [](PictureView &v) { v.planes[1] = nullptr; }},
+    {"wider", [](PictureView &v) { v.width = 18; }},
+    {"other_format", [](PictureView &v) { v.fourcc = DRM_FORMAT_XRGB8888; }},
+    {"other_matrix", [](PictureView &v) { v.matrix = ColorMatrix::Bt709; }},
+    {"other_range", [](PictureView &v) { v.full_range = true; }},
 };
 
 class Views : public testing::TestWithParam<ViewRow> {};
@@ -107,11 +106,9 @@ TEST_P(Views, ThatDoNotFitAreRefused)
   ASSERT_TRUE(made);
   static constexpr std::array<std::uint8_t, 200> pixels{};
   PictureView view{DRM_FORMAT_NV12, 17, 9, {pixels.data(), pixels.data()}, {17, 18}, ColorMatrix::Bt601, false};
-  ASSERT_TRUE(made->check(view));
+  ASSERT_TRUE(made->accepts(view));
   GetParam().change(view);
-  const auto checked = made->check(view);
-  ASSERT_FALSE(checked);
-  EXPECT_NE(checked.error().message.find(GetParam().says), std::string::npos) << checked.error().message;
+  EXPECT_FALSE(made->accepts(view));
 }
 
 INSTANTIATE_TEST_SUITE_P(Check, Views, testing::ValuesIn(kViews),

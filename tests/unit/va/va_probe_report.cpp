@@ -4,7 +4,7 @@
 
 #include <drm_fourcc.h>
 
-#include "gst/va/engine/va_probe_report.hpp"
+#include "gst/va/engine/va_machine.hpp"
 
 namespace {
 

@@ -28,14 +28,6 @@ struct AxlModel {
   std::uint32_t input_height = 0;
 };
 
-// In the description 0 stands for any size, and no dimensions for any.
-bool agree(const std::vector<std::size_t> &described, const std::vector<std::size_t> &real)
-{
-  return described.empty() ||
-         std::equal(described.begin(), described.end(), real.begin(), real.end(),
-                    [](std::size_t a, std::size_t b) { return a == 0 || a == b; });
-}
-
 bool is_complete(const TensorInfo &tensor)
 {
   return !tensor.dims.empty() && tensor.n_elements() > 0;
@@ -64,7 +56,7 @@ Result<void> complete(TensorInfo &output, const axl_model_info &info, const Mode
     return contradiction(model, device, "the driver's own description makes no sense");
   static constexpr TensorType kTypes[] = {TensorType::UInt8, TensorType::Int8, TensorType::Float32};
   const std::vector<std::size_t> dims(info.result_dims, info.result_dims + info.result_ndims);
-  if (!agree(output.dims, dims))
+  if (!output.dims.empty() && !dims_agree(output.dims, dims))
     return contradiction(model, device,
                          "the output has the dimensions " + dims_text(dims) + ", not " +
                              dims_text(output.dims));

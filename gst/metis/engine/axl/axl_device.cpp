@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -21,22 +20,6 @@
 namespace gstdrm::metis {
 
 namespace {
-
-// Reads a hexadecimal number and removes it from `text`.
-bool take_number(std::string_view &text, std::uint32_t &number)
-{
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return error == std::errc{};
-}
-
-bool take(std::string_view &text, std::string_view prefix)
-{
-  if (!text.starts_with(prefix))
-    return false;
-  text.remove_prefix(prefix.size());
-  return true;
-}
 
 std::map<DeviceAddress, std::string> devices_in(const std::string &directory)
 {
@@ -91,16 +74,6 @@ std::string open_advice(int sys_errno)
 }
 
 } // namespace
-
-std::optional<DeviceAddress> parse_device_name(std::string_view name)
-{
-  DeviceAddress address;
-  if (!take(name, "metis-") || !take_number(name, address.domain) || !take(name, ":") ||
-      !take_number(name, address.bus) || !take(name, ":") || !take_number(name, address.slot) ||
-      !name.empty())
-    return {};
-  return address;
-}
 
 Result<std::string> find_device(const std::string &name, const std::string &directory)
 {

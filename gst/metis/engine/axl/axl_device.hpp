@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,19 +14,9 @@
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "axl_uapi.h"
+#include "engine/device_name.hpp"
 
 namespace gstdrm::metis {
-
-// Address on the PCI bus. A name, metis-DOMAIN:BUS:SLOT, has it in hexadecimal numbers, with or
-// without leading zeros.
-struct DeviceAddress {
-  std::uint32_t domain = 0;
-  std::uint32_t bus = 0;
-  std::uint32_t slot = 0;
-  friend auto operator<=>(const DeviceAddress &, const DeviceAddress &) = default;
-};
-
-std::optional<DeviceAddress> parse_device_name(std::string_view name);
 
 // The path of the device's node in `directory`. An empty `name` means the device with the lowest
 // address; a name with a slash is returned unchanged. Returns an Error with all names in

@@ -126,22 +126,11 @@ std::vector<std::size_t> without_padding(const TensorInfo &info)
   return dims;
 }
 
-// A size of 0 in the description stands for any size.
-bool agree(const std::vector<std::size_t> &described, const std::vector<std::size_t> &dims)
-{
-  if (described.size() != dims.size())
-    return false;
-  for (std::size_t d = 0; d < dims.size(); d++)
-    if (described[d] != 0 && described[d] != dims[d])
-      return false;
-  return true;
-}
-
 // The dimensions of the description may be with the padding or without.
 Result<TensorInfo> merged(const Model &model, const TensorInfo &described, const TensorInfo &real)
 {
-  if (!described.dims.empty() && !agree(described.dims, real.dims) &&
-      !agree(described.dims, without_padding(real)))
+  if (!described.dims.empty() && !dims_agree(described.dims, real.dims) &&
+      !dims_agree(described.dims, without_padding(real)))
     return Error{ErrorCode::Conflict,
                  "The tensor \"" + real.name + "\" of the model \"" + model.path + "\" has " +
                      dims_text(real.dims) + " elements, and its description says " +

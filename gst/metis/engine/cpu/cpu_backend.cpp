@@ -62,20 +62,6 @@ Result<std::vector<std::byte>> read_file(const std::string &path)
   return bytes;
 }
 
-Error wrong_memory(const Model &model, const TensorInfo &tensor, const TensorView &view)
-{
-  return Error{ErrorCode::Layout,
-               "Tensor " + tensor.name + " of " + model.path + " needs " +
-                   std::to_string(tensor.size_bytes()) + " bytes of CPU memory, and was given " +
-                   (view.data ? std::to_string(view.size_bytes) : std::string("none")) + ".",
-               0};
-}
-
-bool fits(const TensorInfo &tensor, const TensorView &view)
-{
-  return view.data && view.size_bytes >= tensor.size_bytes();
-}
-
 Result<std::unique_ptr<Backend>> CpuBackend::open(const BackendOptions &options)
 {
   const std::string &path = options.model.path;
@@ -107,18 +93,8 @@ CpuBackend::CpuBackend(std::shared_ptr<CpuNetwork> network, const BackendOptions
 
 Result<Submitted> CpuBackend::submit(const Request &request)
 {
-  const Model &model = network_->model;
-  if (!fits(model.input, request.input))
-    return wrong_memory(model, model.input, request.input);
-  if (request.outputs.size() != model.outputs.size())
-    return Error{ErrorCode::Layout,
-                 "The model " + model.path + " has " + std::to_string(model.outputs.size()) +
-                     " outputs, and memory was given for " +
-                     std::to_string(request.outputs.size()) + ".",
-                 0};
-  for (std::size_t i = 0; i < model.outputs.size(); i++)
-    if (!fits(model.outputs[i], request.outputs[i]))
-      return wrong_memory(model, model.outputs[i], request.outputs[i]);
+  if (Result<void> checked = check_tensors(*this, request); !checked)
+    return checked.error();
   return runs_.submit(request);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // From a model's output tensors to the objects that it found.
 //
-// Each family of models has a file here, with its row of the table of decoders; decoders.cpp lists
-// the rows.
+// Each family of models has a function and a row of the table of decoders; decoders.cpp lists the
+// rows.
 #pragma once
 
 #include <span>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the families share: tables of boxes, scores and corners.
+// What the families share: tables of boxes, and scores.
 #pragma once
 
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "decoders.hpp"
 
@@ -148,77 +149,16 @@ struct BoxReader {
 Result<BoxReader> box_reader(const Decoder &decoder, Tensors tensors, const DecodeOptions &options,
                              const OutputForm &said, BoxForm form, BoxUnit unit);
 
-// Of a table of boxes in pixels whose `count` columns from `first` on are scores, while the form is
-// not settled. Returns an Error if the scores are no probabilities, unless the description says
-// logits, or if the description does not say the unit, and all coordinates of a model's many boxes
-// are below two pixels: they are normalised ones.
-Result<void> check_table(const Decoder &decoder, Tensors tensors, const OutputForm &form,
-                         const BoxTable &table, std::size_t first, std::size_t count);
-
-// The best class of a row of centre, size, objectness and classes, all probabilities: its value is
-// objectness times class. Nullopt below the threshold.
-std::optional<BestClass> best_of_row(const BoxTable &table, std::size_t row, float threshold);
+// The reader of a table of boxes in pixels, whose `classes` columns from 4 on are scores. While the
+// form is not settled, returns an Error if the scores are no probabilities, unless the description
+// says logits, or if the description does not say the unit, and all coordinates of a model's many
+// boxes are below two pixels: they are normalised ones.
+Result<BoxReader> table_reader(const Decoder &decoder, Tensors tensors,
+                               const DecodeOptions &options, const OutputForm &form, BoxForm usual,
+                               const BoxTable &table, std::size_t classes);
 
 // A class that a model gives as a number; nullopt for one that is no class.
 std::optional<std::uint32_t> label_of(float number);
-
-// Square boxes of these sides about the centre of each cell, which offsets of SSD start from.
-struct PriorStride {
-  std::size_t pixels;
-  std::array<float, 3> sizes; // in pixels; 0: none
-};
-
-struct Prior {
-  float x = 0, y = 0, size = 0; // centre and side, in pixels
-
-  // With the variances of SSD, 0.1 for places and 0.2 for the size.
-  [[nodiscard]] Detection box(std::array<float, 4> offsets, float score) const;
-  [[nodiscard]] KeyPoint point(float offset_x, float offset_y) const
-  {
-    return {x + 0.1F * size * offset_x, y + 0.1F * size * offset_y};
-  }
-};
-
-// Row by row of each stride, the priors of a cell one after the other.
-std::vector<Prior> priors_of(const DecodeOptions &options, std::span<const PriorStride> strides);
-
-// The cells of an input with strides 8, 16, 32 and so on.
-std::size_t cells_of(const DecodeOptions &options, std::size_t strides);
-
-inline constexpr std::size_t kFacePoints = 5;
-
-// The tensors of a model whose boxes start from priors, a row for each.
-struct FaceTables {
-  BoxTable boxes, scores;         // rows x 4; rows x 2, background and face
-  std::optional<BoxTable> points; // rows x 10
-};
-
-// Nullopt if tensors are missing or left over.
-std::optional<FaceTables> face_tables(Tensors tensors);
-
-// The tensors of one of these strides, each a row per cell, or several.
-struct FaceGrid {
-  std::size_t stride = 0; // pixels
-  std::vector<const TensorValues *> scores;
-  const TensorValues *boxes = nullptr;
-  const TensorValues *points = nullptr; // of five key points; nullptr if the model has none
-
-  // A key point of a row, as an offset from the cell at x, y, in strides.
-  [[nodiscard]] KeyPoint point(std::size_t row, std::size_t number, float x, float y) const
-  {
-    const std::span<const float> at = points->values.subspan(2 * (kFacePoints * row + number), 2);
-    return {(x + at[0]) * static_cast<float>(stride), (y + at[1]) * static_cast<float>(stride)};
-  }
-};
-
-// For each stride `scores` tensors of rows x 1, one of rows x 4 and perhaps one of rows x 10, with
-// `anchors` rows for each cell. Nullopt if tensors are missing or left over.
-std::optional<std::vector<FaceGrid>> face_grids(Tensors tensors, const DecodeOptions &options,
-                                                std::size_t strides, std::size_t anchors,
-                                                std::size_t scores);
-
-// Of the scores of all grids.
-Range range_of(std::span<const FaceGrid> grids);
 
 // "an input of 640x480"
 inline std::string input_text(const DecodeOptions &options)
@@ -230,12 +170,31 @@ inline std::string input_text(const DecodeOptions &options)
 // Returns an Error if the size of the model's input is not known.
 Result<void> need_input_size(const Decoder &decoder, Tensors tensors, const DecodeOptions &options);
 
-// The numbers of a model's only tensor, of whose dimensions one is above 1. Returns an Error that
-// says what the decoder needs, `what`, or as need_input_size().
-Result<std::span<const float>> one_list(const Decoder &decoder, Tensors tensors,
-                                        const DecodeOptions &options, const char *what);
+// Adds the objects that make(row) gives; it returns nullopt for a row without one.
+template <typename Make>
+void add_rows(std::vector<Detection> &found, std::size_t rows, const Make &make)
+{
+  for (std::size_t row = 0; row < rows; row++)
+    if (auto object = make(row); object && is_real(*object))
+      found.push_back(std::move(*object));
+}
 
-// An object as large as the input.
-Detection whole_input(const DecodeOptions &options, float score, std::uint32_t label);
+// The best of all objects, by the thresholds of the options.
+inline std::vector<Detection> best_of(std::vector<Detection> found, const DecodeOptions &options)
+{
+  return best_of(std::move(found), options.iou_threshold, options.max_detections);
+}
+
+constexpr float kKeepOverlapping = 1; // as `iou`: the model has removed boxes that overlap
+
+// The best of the objects that make(row) gives.
+template <typename Make>
+std::vector<Detection> best_rows(std::size_t rows, const DecodeOptions &options, const Make &make,
+                                 std::optional<float> iou = std::nullopt)
+{
+  std::vector<Detection> found;
+  add_rows(found, rows, make);
+  return best_of(std::move(found), iou.value_or(options.iou_threshold), options.max_detections);
+}
 
 } // namespace gstdrm::metis

@@ -89,18 +89,15 @@ Result<std::vector<Detection>> decode_ssd(Tensors tensors, const DecodeOptions &
   const Result<std::size_t> count = count_of(*parts, tensors);
   if (!count)
     return count.error();
-  std::vector<Detection> found;
-  for (std::size_t i = 0; i < *count; i++) {
+  const auto object_of = [&](std::size_t i) -> std::optional<Detection> {
     const float score = parts->scores->values[i];
     const auto label = label_of(parts->classes->values[i]);
     if (!(score >= options.threshold) || !label)
-      continue;
+      return std::nullopt;
     const std::span<const float> box = parts->boxes->values.subspan(i * 4, 4);
-    Detection object = reader->read({box[0], box[1], box[2], box[3]}, score, *label);
-    if (is_real(object))
-      found.push_back(std::move(object));
-  }
-  return best_of(std::move(found), 1.0F, options.max_detections);
+    return reader->read({box[0], box[1], box[2], box[3]}, score, *label);
+  };
+  return best_rows(*count, options, object_of, kKeepOverlapping);
 }
 
 } // namespace

@@ -96,12 +96,6 @@ Source rows_at(const PictureView &picture, std::size_t plane, const Axis &rows, 
   return {base + stride * first, base + stride * second, rows.weight[y]};
 }
 
-std::string text_of(const PictureFormat &format)
-{
-  return fourcc_to_string(format.fourcc) + " " + std::to_string(format.width) + "x" +
-         std::to_string(format.height);
-}
-
 } // namespace
 
 std::vector<std::uint32_t> PictureReader::fourccs()
@@ -202,27 +196,6 @@ bool PictureReader::accepts(const PictureView &picture) const noexcept
                                                picture.full_range == format_.full_range);
   return picture.fourcc == format_.fourcc && picture.width == format_.width &&
          picture.height == format_.height && colours_fit;
-}
-
-Result<void> PictureReader::check(const PictureView &picture) const
-{
-  if (accepts(picture))
-    return {};
-  const PictureFormat given{picture.fourcc, picture.width,      picture.height,
-                            picture.matrix, picture.full_range, {}};
-  std::string why = "was promised with other colours (matrix or range)";
-  if (given.fourcc != format_.fourcc || given.width != format_.width ||
-      given.height != format_.height)
-    why = "was promised as " + text_of(format_);
-  for (std::size_t plane = 0; plane < info_->n_planes; ++plane) {
-    if (!picture.planes[plane])
-      why = "has no plane " + std::to_string(plane);
-    else if (picture.strides[plane] < row_bytes(plane))
-      why = "has a stride of " + std::to_string(picture.strides[plane]) + " bytes in plane " +
-            std::to_string(plane) + ", where a row has " + std::to_string(row_bytes(plane));
-  }
-  return Error{ErrorCode::Layout, "No tensor was made of a frame, " + text_of(given) + ": it " +
-                                      why + ". Negotiate the caps again."};
 }
 
 void PictureReader::start_picture() noexcept

@@ -48,8 +48,6 @@ public:
   static Result<PictureReader> create(const PictureFormat &format, std::uint32_t out_width,
                                       std::uint32_t out_height, const RowLoops &loops);
 
-  // The Error says why accepts() is false.
-  [[nodiscard]] Result<void> check(const PictureView &picture) const;
   [[nodiscard]] bool accepts(const PictureView &picture) const noexcept;
 
   [[nodiscard]] std::uint32_t n_rows() const noexcept

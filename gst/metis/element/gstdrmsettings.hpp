@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The properties of an element as the members of one struct, whose initial values are the defaults.
+#pragma once
+
+#include <array>
+#include <string>
+#include <type_traits>
+
+#include <gst/drm/element/properties.hpp>
+#include <gst/gst.h>
+
+namespace gstdrm {
+
+constexpr auto kReadyProperty =
+    static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
+constexpr auto kPlayingProperty = static_cast<GParamFlags>(
+    G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
+
+// What a property's values are limited to.
+struct PropertyRange {
+  double least = 0, most = 0; // of a number
+  GType (*type)() = nullptr;  // of an enumeration
+};
+
+// One property, and how it is copied to the settings and back. The texts live as long as the class.
+template <typename Settings> struct Property {
+  GParamSpec *(*make_spec)(const Property &); // nullptr: install_common_properties() installs it
+  void (*set)(Settings &settings, const GValue *value);
+  void (*get)(const Settings &settings, GValue *value);
+  const char *name = nullptr, *nick = nullptr, *blurb = nullptr;
+  GParamFlags flags = kReadyProperty;
+  PropertyRange range{};
+};
+
+template <auto> struct MemberOf;
+template <typename S, typename V, V S::*member> struct MemberOf<member> {
+  using Settings = S;
+  using Value = V;
+
+  static void set(S &settings, const GValue *value)
+  {
+    V &place = settings.*member;
+    if constexpr (std::is_same_v<V, std::string>) {
+      const gchar *text = g_value_get_string(value);
+      place = text && *text ? text : S{}.*member;
+    } else if constexpr (std::is_same_v<V, bool>) {
+      place = g_value_get_boolean(value) != FALSE;
+    } else if constexpr (std::is_same_v<V, guint>) {
+      place = g_value_get_uint(value);
+    } else if constexpr (std::is_same_v<V, gint>) {
+      place = g_value_get_int(value);
+    } else if constexpr (std::is_same_v<V, gfloat>) {
+      place = g_value_get_float(value);
+    } else {
+      static_assert(std::is_enum_v<V>);
+      place = static_cast<V>(g_value_get_enum(value));
+    }
+  }
+
+  static void get(const S &settings, GValue *value)
+  {
+    const V &place = settings.*member;
+    if constexpr (std::is_same_v<V, std::string>)
+      g_value_set_string(value, place.empty() ? nullptr : place.c_str());
+    else if constexpr (std::is_same_v<V, bool>)
+      g_value_set_boolean(value, place);
+    else if constexpr (std::is_same_v<V, guint>)
+      g_value_set_uint(value, place);
+    else if constexpr (std::is_same_v<V, gint>)
+      g_value_set_int(value, place);
+    else if constexpr (std::is_same_v<V, gfloat>)
+      g_value_set_float(value, place);
+    else
+      g_value_set_enum(value, static_cast<gint>(place));
+  }
+
+  static GParamSpec *make_spec(const Property<S> &row)
+  {
+    const auto &[least, most, type] = row.range;
+    const V initial = S{}.*member;
+    if constexpr (std::is_same_v<V, std::string>) {
+      return g_param_spec_string(row.name, row.nick, row.blurb,
+                                 initial.empty() ? nullptr : initial.c_str(), row.flags);
+    } else if constexpr (std::is_same_v<V, bool>) {
+      return g_param_spec_boolean(row.name, row.nick, row.blurb, initial, row.flags);
+    } else if constexpr (std::is_same_v<V, guint>) {
+      return g_param_spec_uint(row.name, row.nick, row.blurb, static_cast<guint>(least),
+                               static_cast<guint>(most), initial, row.flags);
+    } else if constexpr (std::is_same_v<V, gint>) {
+      return g_param_spec_int(row.name, row.nick, row.blurb, static_cast<gint>(least),
+                              static_cast<gint>(most), initial, row.flags);
+    } else if constexpr (std::is_same_v<V, gfloat>) {
+      return g_param_spec_float(row.name, row.nick, row.blurb, static_cast<gfloat>(least),
+                                static_cast<gfloat>(most), initial, row.flags);
+    } else {
+      gst_type_mark_as_plugin_api(type(), static_cast<GstPluginAPIFlags>(0));
+      return g_param_spec_enum(row.name, row.nick, row.blurb, type(), static_cast<gint>(initial),
+                               row.flags);
+    }
+  }
+};
+
+template <auto member>
+constexpr auto property(const char *name, const char *nick, const char *blurb, GParamFlags flags,
+                        PropertyRange range = {})
+{
+  using Member = MemberOf<member>;
+  return Property<typename Member::Settings>{
+      Member::make_spec, Member::set, Member::get, name, nick, blurb, flags, range};
+}
+// `zero-copy` or `implicit-modifier`.
+template <auto member> constexpr auto common_property()
+{
+  using Member = MemberOf<member>;
+  return Property<typename Member::Settings>{nullptr, Member::set, Member::get};
+}
+
+// The ids of drm-stats, and of the property of a row.
+constexpr guint kStatsId = 1;
+template <std::size_t row> constexpr guint row_id = static_cast<guint>(row + 2);
+
+template <typename Rows> void install_properties(GObjectClass *klass, const Rows &rows)
+{
+  for (std::size_t i = 0; i < rows.size(); i++)
+    if (rows[i].make_spec)
+      g_object_class_install_property(klass, static_cast<guint>(i) + 2, rows[i].make_spec(rows[i]));
+}
+
+// The row of a property's id; nullptr if there is none.
+template <typename Rows> auto row_of(const Rows &rows, guint id) -> decltype(&rows[0])
+{
+  return id >= 2 && id - 2 < rows.size() ? &rows[id - 2] : nullptr;
+}
+
+// RAII: the lock of a GstObject.
+class ObjectLock {
+public:
+  explicit ObjectLock(gpointer object) : object_(object) { GST_OBJECT_LOCK(object_); }
+  ObjectLock(const ObjectLock &) = delete;
+  ObjectLock &operator=(const ObjectLock &) = delete;
+  ~ObjectLock() { GST_OBJECT_UNLOCK(object_); }
+
+private:
+  gpointer object_;
+};
+
+} // namespace gstdrm
