@@ -150,8 +150,10 @@ std::shared_ptr<Surface> import_surface(const VADRMPRIMESurfaceDescriptor &descr
   surface->format = format_by_va(descriptor.fourcc);
   surface->width = width;
   surface->height = height;
-  if (!surface->format || descriptor.num_objects < 1 || descriptor.num_objects > 4 ||
-      descriptor.num_layers < 1 || descriptor.num_layers > 4)
+  // iHD lays the surface out by the descriptor's size, others by that of vaCreateSurfaces()
+  if (!surface->format || descriptor.width != width || descriptor.height != height ||
+      descriptor.num_objects < 1 || descriptor.num_objects > 4 || descriptor.num_layers < 1 ||
+      descriptor.num_layers > 4)
     return nullptr;
   surface->modifier = descriptor.objects[0].drm_format_modifier;
   if (surface->modifier == DRM_FORMAT_MOD_INVALID)

@@ -179,9 +179,10 @@ try {
  * @fourcc: a DRM fourcc
  * @modifier: a DRM format modifier
  *
- * Looks for a pair.
+ * Looks for a pair. Broadcom's SAND modifiers have the height of their columns in them, and drivers
+ * list them without one: such a pair of @set stands for each height.
  *
- * Returns: %TRUE where exactly this pair is in @set
+ * Returns: %TRUE where the pair is in @set
  *
  * Since: 0.1
  */

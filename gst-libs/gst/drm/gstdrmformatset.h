@@ -53,7 +53,7 @@ GST_DRM_API
 gboolean gst_drm_format_set_add(GstDrmFormatSet *set, guint32 fourcc,
                                 guint64 modifier) GST_DRM_NOEXCEPT;
 
-/* Whether exactly this pair is in the set. */
+/* Whether the pair is in the set; a SAND modifier without a column height stands for each. */
 GST_DRM_API
 gboolean gst_drm_format_set_contains(const GstDrmFormatSet *set, guint32 fourcc,
                                      guint64 modifier) GST_DRM_NOEXCEPT;
