@@ -160,7 +160,7 @@ GstPtr<GstCaps> Transformer::answer_for(GstPadDirection direction, GstCaps *peer
   known.by_filter.emplace_back(GstPtr<GstCaps>::share(filter), answer);
   if (known.by_filter.size() > kMostFilters) {
     old.by_filter.push_back(std::move(known.by_filter.front()));
-    known.by_filter.pop_front();
+    known.by_filter.erase(known.by_filter.begin());
   }
   return answer;
 }

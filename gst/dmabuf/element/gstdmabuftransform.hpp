@@ -5,9 +5,9 @@
 
 #include <array>
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/core/ordered_mutex.hpp>
@@ -110,8 +110,9 @@ private:
     CapsRules rules{};
     GstPtr<GstCaps> peer;
     CapsParts allowed; // the unfiltered answer
-    // By filter, the oldest first; without a filter: the unfiltered answer.
-    std::deque<std::pair<GstPtr<GstCaps>, GstPtr<GstCaps>>> by_filter;
+    // By filter, the oldest first; without a filter: the unfiltered answer. A vector, because an
+    // empty one takes no memory: forget_answers() cannot fail.
+    std::vector<std::pair<GstPtr<GstCaps>, GstPtr<GstCaps>>> by_filter;
   };
   OrderedMutex answers_lock_{kLeafLockRank, "Transformer::answers_lock_"};
   std::array<Answers, 2> answers_; // of the source pad, of the sink pad; under answers_lock_
