@@ -172,7 +172,8 @@ GstBuffer *alloc_own_layout(const FrameSpec &spec, GError **error)
   return buffer.release();
 }
 
-// Of a pool that nobody checks the frames of.
+// Elements compare the frames of their pools themselves, and word the error. Other pools do that
+// here.
 bool is_as_agreed(GstBufferPool *pool, const FrameSpec &spec, GstBuffer *buffer, GError **error)
 {
   if (!spec.agreed || !gstdrm::state_of(pool).checks_frames)

@@ -39,6 +39,19 @@ TEST(FormatOffer, answers_whether_it_changed)
   EXPECT_FALSE(offer.forget_refusals());
 }
 
+// A driver lists SAND without the height of the frame that it refuses.
+TEST(FormatOffer, withdraws_the_tiling_of_a_refused_height)
+{
+  constexpr Format kLinear{DRM_FORMAT_NV12, kModLinear}, kSand{DRM_FORMAT_NV12, DRM_FORMAT_MOD_BROADCOM_SAND128},
+      kFrame{DRM_FORMAT_NV12, DRM_FORMAT_MOD_BROADCOM_SAND128_COL_HEIGHT(1632)};
+  FormatOffer offer(FormatSet::from_pairs({kLinear, kSand}));
+  EXPECT_TRUE(offer.refuse({kFrame, 1920, 1088, "EINVAL"}));
+  EXPECT_FALSE(offer.formats().contains(kFrame));
+  EXPECT_EQ(offer.formats(), FormatSet::from_pairs({kLinear}));
+  EXPECT_TRUE(offer.resize(1280, 720));
+  EXPECT_TRUE(offer.formats().contains(kFrame));
+}
+
 TEST(FormatOffer, refuses_at_one_size)
 {
   constexpr Format kNv12{DRM_FORMAT_NV12, kModLinear};

@@ -153,6 +153,10 @@ TEST(FormatSet, TakesASandTilingOfEachColumnHeight)
   EXPECT_FALSE(listed.contains({kXr24, kSand128Of1088}));
   EXPECT_TRUE(set_of({{kNv12, kSand128Of1088}}).is_subset_of(listed));
   EXPECT_FALSE(listed.is_subset_of(set_of({{kNv12, kSand128Of1088}})));
+  const FormatSet both = set_of({{kNv12, 0}, {kNv12, kSand128}, {kNv12, kSand128Of720}});
+  EXPECT_EQ(pairs_of(FormatSet::subtract(both, set_of({{kNv12, kSand128Of1088}}))),
+            (Pairs{{kNv12, 0}, {kNv12, kSand128Of720}}));
+  EXPECT_EQ(pairs_of(FormatSet::subtract(both, listed)), (Pairs{{kNv12, 0}}));
 }
 
 TEST(FormatSet, LooksUpFourccs)

@@ -189,6 +189,12 @@ FormatSet FormatSet::subtract(const FormatSet &a, const FormatSet &b)
   set.pairs_.reserve(a.size());
   std::set_difference(a.pairs_.begin(), a.pairs_.end(), b.pairs_.begin(), b.pairs_.end(),
                       std::back_inserter(set.pairs_), before);
+  // A SAND tiling without a column height goes with any height of it: nothing that is left meets
+  // anything of `b`, so that a display that refused a frame's pair no longer offers it.
+  std::erase_if(set.pairs_, [&b](const Format &pair) {
+    return pair.modifier >> 56 == DRM_FORMAT_MOD_VENDOR_BROADCOM &&
+           !intersect(from_pairs({pair}), b).empty();
+  });
   return set;
 }
 

@@ -34,7 +34,7 @@ public:
   // The present thread is this one.
   [[nodiscard]] bool is_current() const noexcept;
 
-  // By the thread itself, in pairs, which may be nested.
+  // By the thread itself, in pairs, which may be nested. Virtual for a fake in the unit tests.
   virtual void enter_application() noexcept;
   virtual void leave_application() noexcept;
 
