@@ -2,6 +2,7 @@
 // A libnvbufsurface of the tests' own: surfaces in udmabufs, and in memfds where there are none.
 #include "nvbufsurface.h"
 
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <vector>

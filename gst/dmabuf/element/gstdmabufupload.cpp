@@ -17,6 +17,7 @@
  * Since: 0.1
  */
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,6 +29,7 @@
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/element/producer.hpp>
+#include <gst/drm/element/property_rows.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrmcaps-words.hpp>
 
@@ -337,9 +339,8 @@ struct GstDmaBufUploadClass {
 using gstdrm::AllocationSettings;
 using gstdrm::logging;
 using gstdrm::posting;
+using gstdrm::property;
 using gstdrm::Uploader;
-
-enum { PROP_ALLOCATOR = 1, PROP_DEVICE, PROP_MAX_BUFFERS };
 
 G_DEFINE_TYPE(GstDmaBufUpload, gst_dmabuf_upload, GST_TYPE_DMABUF_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(dmabufupload, "dmabufupload", GST_RANK_NONE,
@@ -357,60 +358,41 @@ static GstStateChangeReturn gst_dmabuf_upload_change_state(GstElement *element,
   return GST_ELEMENT_CLASS(gst_dmabuf_upload_parent_class)->change_state(element, transition);
 }
 
+static const auto &upload_properties()
+{
+  using S = AllocationSettings;
+  constexpr auto flags = gstdrm::kReadyProperty;
+  static constexpr std::array rows{
+      property<&S::kind>("allocator", "Allocator",
+                         "Where dma-bufs come from; auto prefers downstream's own allocator", flags,
+                         {.type = gst_drm_allocator_kind_get_type}),
+      property<&S::device>(
+          "device", "Device",
+          "Name of the dma-heap (\"system\"), or path of the DRM node, for the allocator; unset: "
+          "the first that works",
+          flags),
+      property<&S::max_buffers>(
+          "max-buffers", "Most buffers",
+          "Buffers that a pool may make before it waits until one comes back; 0: as many as half "
+          "of the file descriptors and half of the memory allow",
+          flags, {0, G_MAXINT}),
+  };
+  return rows;
+}
+
 static void gst_dmabuf_upload_set_property(GObject *object, guint id, const GValue *value,
                                            GParamSpec *pspec)
 {
-  std::string device; // made, and freed, without the lock of the settings
-  if (id == PROP_DEVICE && g_value_get_string(value))
-    device = g_value_get_string(value);
-  uploader_of(object).allocation().change_settings([&](AllocationSettings &settings) {
-    if (id == PROP_ALLOCATOR)
-      settings.kind = static_cast<GstDrmAllocatorKind>(g_value_get_enum(value));
-    else if (id == PROP_DEVICE)
-      std::swap(settings.device, device);
-    else if (id == PROP_MAX_BUFFERS)
-      settings.max_buffers = g_value_get_uint(value);
-    else
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  gstdrm::set_property(object, upload_properties(), id, value, pspec, [object](const auto &set) {
+    uploader_of(object).allocation().change_settings(set);
   });
 }
 
 static void gst_dmabuf_upload_get_property(GObject *object, guint id, GValue *value,
                                            GParamSpec *pspec)
 {
-  const AllocationSettings settings = uploader_of(object).allocation().settings();
-  if (id == PROP_ALLOCATOR)
-    g_value_set_enum(value, settings.kind);
-  else if (id == PROP_DEVICE)
-    g_value_set_string(value, settings.device.empty() ? nullptr : settings.device.c_str());
-  else if (id == PROP_MAX_BUFFERS)
-    g_value_set_uint(value, settings.max_buffers);
-  else
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-}
-
-static void install_properties(GObjectClass *object_class)
-{
-  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                              GST_PARAM_MUTABLE_READY);
-  g_object_class_install_property(
-      object_class, PROP_ALLOCATOR,
-      g_param_spec_enum("allocator", "Allocator",
-                        "Where dma-bufs come from; auto prefers downstream's own allocator",
-                        GST_TYPE_DRM_ALLOCATOR_KIND, GST_DRM_ALLOCATOR_KIND_AUTO, flags));
-  g_object_class_install_property(
-      object_class, PROP_DEVICE,
-      g_param_spec_string(
-          "device", "Device",
-          "Name of the dma-heap (\"system\"), or path of the DRM node, for the allocator; "
-          "unset: the first that works",
-          nullptr, flags));
-  g_object_class_install_property(
-      object_class, PROP_MAX_BUFFERS,
-      g_param_spec_uint("max-buffers", "Most buffers",
-                        "Buffers that a pool may make before it waits until one comes back; 0: as "
-                        "many as half of the file descriptors and half of the memory allow",
-                        0, G_MAXINT, 0, flags));
+  gstdrm::get_property(object, upload_properties(), id, value, pspec,
+                       uploader_of(object).allocation().settings());
 }
 
 static void gst_dmabuf_upload_class_init(GstDmaBufUploadClass *klass)
@@ -419,7 +401,7 @@ static void gst_dmabuf_upload_class_init(GstDmaBufUploadClass *klass)
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
   object_class->set_property = logging<gst_dmabuf_upload_set_property>;
   object_class->get_property = logging<gst_dmabuf_upload_get_property>;
-  install_properties(object_class);
+  gstdrm::install_properties(object_class, upload_properties());
 
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(element_class, "DMA buffer uploader", "Filter/Video",

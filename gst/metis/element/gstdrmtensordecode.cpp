@@ -42,7 +42,7 @@
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/frame_wait.hpp>
-#include <gst/drm/element/properties.hpp>
+#include <gst/drm/element/property_rows.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
@@ -53,7 +53,6 @@
 #include "gstdrmdetections.hpp"
 #include "gstdrmjsonlines.hpp"
 #include "gstdrmpassthrough.hpp"
-#include "gstdrmsettings.hpp"
 
 GST_DEBUG_CATEGORY_STATIC(gst_drm_tensor_decode_debug);
 #undef GST_CAT_DEFAULT
@@ -694,28 +693,22 @@ const auto &decode_properties()
 static void gst_drm_tensor_decode_set_property(GObject *object, guint id, const GValue *value,
                                                GParamSpec *spec)
 {
-  const auto *row = gstdrm::row_of(decode_properties(), id);
-  if (!row) {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    return;
-  }
-  const gstdrm::ObjectLock lock(object);
-  row->set(decoder_of(object).settings, value);
+  gstdrm::set_property(object, decode_properties(), id, value, spec, [object](const auto &set) {
+    const gstdrm::ObjectLock lock(object);
+    set(decoder_of(object).settings);
+  });
 }
 
 static void gst_drm_tensor_decode_get_property(GObject *object, guint id, GValue *value,
                                                GParamSpec *spec)
 {
   const TensorDecoder &decoder = decoder_of(object);
-  const auto *row = gstdrm::row_of(decode_properties(), id);
   if (id == gstdrm::kStatsId) {
     g_value_take_boxed(value, decoder.stats());
-  } else if (row) {
-    const gstdrm::ObjectLock lock(object);
-    row->get(decoder.settings, value);
-  } else {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    return;
   }
+  const gstdrm::ObjectLock lock(object);
+  gstdrm::get_property(object, decode_properties(), id, value, spec, decoder.settings);
 }
 
 static gboolean gst_drm_tensor_decode_query(GstBaseTransform *trans, GstPadDirection direction,

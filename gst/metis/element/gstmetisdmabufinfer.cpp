@@ -23,6 +23,7 @@
 #include <gst/drm/element/failed_negotiation.hpp>
 #include <gst/drm/element/memory_token.hpp>
 #include <gst/drm/element/needs.hpp>
+#include <gst/drm/element/property_rows.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
@@ -32,7 +33,6 @@
 
 #include "engine/inference_queue.hpp"
 #include "engine/model_file.hpp"
-#include "gstdrmsettings.hpp"
 #include "gstmetisinferframes.hpp"
 #include "gstmetisinferlatency.hpp"
 #include "gstmetistensors.hpp"
@@ -839,7 +839,7 @@ GType on_device_lost_type()
   return type;
 }
 
-// The property of a row's place here: gstdrmsettings.hpp. The first two are common ones.
+// The property of a row's place here: property_rows.hpp. The first two are common ones.
 const auto &infer_properties()
 {
   using S = InferSettings;
@@ -901,13 +901,10 @@ InferSettings copy_settings(GstMetisDmabufInfer *self)
 static void gst_metis_dmabuf_infer_set_property(GObject *object, guint id, const GValue *value,
                                                 GParamSpec *spec)
 {
-  const auto *row = row_of(infer_properties(), id);
-  if (!row) {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    return;
-  }
-  const ObjectLock lock(object);
-  row->set(*self_of(object)->settings, value);
+  gstdrm::set_property(object, infer_properties(), id, value, spec, [object](const auto &set) {
+    const ObjectLock lock(object);
+    set(*self_of(object)->settings);
+  });
 }
 
 static void gst_metis_dmabuf_infer_get_property(GObject *object, guint id, GValue *value,
@@ -915,10 +912,9 @@ static void gst_metis_dmabuf_infer_get_property(GObject *object, guint id, GValu
 {
   if (id == kStatsId)
     g_value_take_boxed(value, inferer_of(object).stats());
-  else if (const auto *row = row_of(infer_properties(), id))
-    row->get(copy_settings(self_of(object)), value);
   else
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    gstdrm::get_property(object, infer_properties(), id, value, spec,
+                         copy_settings(self_of(object)));
 }
 
 // Returns the flow of a refusal: GStreamer turns a plain FALSE into an error, even if downstream

@@ -12,7 +12,7 @@
  * gst-launch-1.0 vadmabufsrc ! vadmabufconvert video-direction=90r ! kmsdmabufsink
  * ]|
  */
-#include <string>
+#include <array>
 
 #include <gst/drm/element/producer.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
@@ -27,8 +27,10 @@ GST_DEBUG_CATEGORY(gst_va_dmabuf_convert_debug);
 G_DECLARE_FINAL_TYPE(GstVaDmabufConvert, gst_va_dmabuf_convert, GST, VA_DMABUF_CONVERT,
                      GstBaseTransform)
 
+using gstdrm::common_property;
 using gstdrm::logging;
 using gstdrm::posting;
+using gstdrm::property;
 using gstdrm::va::ColourPolicy;
 using gstdrm::va::Deinterlace;
 using gstdrm::va::DmabufConverter;
@@ -42,19 +44,6 @@ G_DEFINE_TYPE_WITH_CODE(GstVaDmabufConvert, gst_va_dmabuf_convert, GST_TYPE_BASE
                         G_IMPLEMENT_INTERFACE(GST_TYPE_VIDEO_DIRECTION, nullptr))
 
 namespace {
-
-enum Property {
-  PROP_0,
-  PROP_DEVICE,
-  PROP_VIDEO_DIRECTION,
-  PROP_ADD_BORDERS,
-  PROP_DEINTERLACE,
-  PROP_COLOUR_CONVERSION,
-  PROP_NUM_SURFACES,
-  PROP_ZERO_COPY,
-  PROP_IMPLICIT_MODIFIER,
-  PROP_DRM_STATS,
-};
 
 GType deinterlace_type()
 {
@@ -86,6 +75,33 @@ GType colour_conversion_type()
   return type;
 }
 
+const auto &convert_properties()
+{
+  using S = gstdrm::va::ConvertSettings;
+  constexpr auto playing = gstdrm::kPlayingProperty;
+  static constexpr std::array rows{
+      common_property<&S::zero_copy>(),
+      common_property<&S::implicit_modifier>(),
+      common_property<&S::direction>(), // of GstVideoDirection
+      gstdrm::va::device_property<&S::device>(),
+      gstdrm::va::num_surfaces_property<&S::num_surfaces>(),
+      property<&S::add_borders>("add-borders", "Add borders",
+                                "Black borders where downstream's size has another shape than the "
+                                "picture; off: the picture is stretched",
+                                playing),
+      property<&S::deinterlace>(
+          "deinterlace", "Deinterlace",
+          "How a progressive frame is made of the two fields of an interlaced one; an algorithm "
+          "that the driver does not have, or has with later frames only, is off",
+          playing, {.type = deinterlace_type}),
+      property<&S::colours>("colour-conversion", "Colour conversion",
+                            "What to do where the driver does not convert between the matrices "
+                            "and ranges of the colours that the caps say",
+                            playing, {.type = colour_conversion_type}),
+  };
+  return rows;
+}
+
 DmabufConverter &converter_of(gpointer object)
 {
   return *GST_VA_DMABUF_CONVERT(object)->converter;
@@ -96,43 +112,9 @@ DmabufConverter &converter_of(gpointer object)
 static void gst_va_dmabuf_convert_set_property(GObject *object, guint id, const GValue *value,
                                                GParamSpec *spec)
 {
-  bool known = true;
-  // Change one property under the lock: another thread may set another one at the same time.
-  converter_of(object).change_settings([&](gstdrm::va::ConvertSettings &settings) {
-    switch (id) {
-    case PROP_DEVICE:
-      settings.device = g_value_get_string(value) ? g_value_get_string(value) : "";
-      break;
-    case PROP_VIDEO_DIRECTION:
-      settings.direction = static_cast<GstVideoOrientationMethod>(g_value_get_enum(value));
-      break;
-    case PROP_ADD_BORDERS:
-      settings.add_borders = g_value_get_boolean(value) != FALSE;
-      break;
-    case PROP_DEINTERLACE:
-      settings.deinterlace = static_cast<Deinterlace>(g_value_get_enum(value));
-      break;
-    case PROP_COLOUR_CONVERSION:
-      settings.colours = static_cast<ColourPolicy>(g_value_get_enum(value));
-      break;
-    case PROP_NUM_SURFACES:
-      settings.num_surfaces = g_value_get_uint(value);
-      break;
-    case PROP_ZERO_COPY:
-      settings.zero_copy = gstdrm::zero_copy_from(value);
-      break;
-    case PROP_IMPLICIT_MODIFIER:
-      settings.implicit_modifier = gstdrm::implicit_modifier_from(value);
-      break;
-    default:
-      known = false;
-      break;
-    }
-  });
-  if (!known)
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-  if (id == PROP_VIDEO_DIRECTION || id == PROP_ADD_BORDERS || id == PROP_DEINTERLACE ||
-      id == PROP_COLOUR_CONVERSION)
+  gstdrm::set_property(object, convert_properties(), id, value, spec,
+                       [object](const auto &set) { converter_of(object).change_settings(set); });
+  if (spec->flags & GST_PARAM_MUTABLE_PLAYING)
     gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(object));
 }
 
@@ -140,39 +122,10 @@ static void gst_va_dmabuf_convert_get_property(GObject *object, guint id, GValue
                                                GParamSpec *spec)
 {
   const auto &converter = converter_of(object);
-  const auto settings = converter.settings();
-  switch (id) {
-  case PROP_DEVICE:
-    g_value_set_string(value, settings.device.empty() ? nullptr : settings.device.c_str());
-    break;
-  case PROP_VIDEO_DIRECTION:
-    g_value_set_enum(value, settings.direction);
-    break;
-  case PROP_ADD_BORDERS:
-    g_value_set_boolean(value, settings.add_borders);
-    break;
-  case PROP_DEINTERLACE:
-    g_value_set_enum(value, static_cast<gint>(settings.deinterlace));
-    break;
-  case PROP_COLOUR_CONVERSION:
-    g_value_set_enum(value, static_cast<gint>(settings.colours));
-    break;
-  case PROP_NUM_SURFACES:
-    g_value_set_uint(value, settings.num_surfaces);
-    break;
-  case PROP_ZERO_COPY:
-    gstdrm::set_zero_copy(value, settings.zero_copy);
-    break;
-  case PROP_IMPLICIT_MODIFIER:
-    gstdrm::set_implicit_modifier(value, settings.implicit_modifier);
-    break;
-  case PROP_DRM_STATS:
+  if (id == gstdrm::kStatsId)
     g_value_take_boxed(value, converter.stats_structure());
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    break;
-  }
+  else
+    gstdrm::get_property(object, convert_properties(), id, value, spec, converter.settings());
 }
 
 // End waits of the streaming thread before its pads are deactivated.
@@ -192,35 +145,13 @@ static void gst_va_dmabuf_convert_finalize(GObject *object) noexcept
 
 static void install_properties(GObjectClass *klass)
 {
-  constexpr auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
-  constexpr auto playing = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_PLAYING);
-  gstdrm::va::install_device_properties(klass, PROP_DEVICE, PROP_NUM_SURFACES);
-  g_object_class_override_property(klass, PROP_VIDEO_DIRECTION, "video-direction");
-  g_object_class_install_property(
-      klass, PROP_ADD_BORDERS,
-      g_param_spec_boolean("add-borders", "Add borders",
-                           "Black borders where downstream's size has another shape than the "
-                           "picture; off: the picture is stretched",
-                           TRUE, playing));
-  g_object_class_install_property(
-      klass, PROP_DEINTERLACE,
-      g_param_spec_enum(
-          "deinterlace", "Deinterlace",
-          "How a progressive frame is made of the two fields of an interlaced one; an "
-          "algorithm that the driver does not have, or has with later frames only, "
-          "is off",
-          deinterlace_type(), static_cast<gint>(Deinterlace::Auto), playing));
-  g_object_class_install_property(
-      klass, PROP_COLOUR_CONVERSION,
-      g_param_spec_enum("colour-conversion", "Colour conversion",
-                        "What to do where the driver does not convert between the matrices and "
-                        "ranges of the colours that the caps say",
-                        colour_conversion_type(), static_cast<gint>(ColourPolicy::Exact), playing));
+  gstdrm::install_properties(klass, convert_properties());
+  g_object_class_override_property(klass, gstdrm::row_id<2>, "video-direction");
   gstdrm::install_common_properties(
-      klass, {PROP_ZERO_COPY, "What to do where frames come in system memory", PROP_DRM_STATS,
+      klass, {gstdrm::row_id<0>, "What to do where frames come in system memory", gstdrm::kStatsId,
               "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
               "last-copy-reason, waits, surfaces, exports, va-calls",
-              PROP_IMPLICIT_MODIFIER,
+              gstdrm::row_id<1>,
               "Caps that name no modifier (memory:DMABuf without DMA_DRM): used where the driver "
               "names none (auto), never (refuse), for linear frames too (linear), or taken and "
               "imported without a modifier (driver)"});
@@ -256,8 +187,6 @@ static void gst_va_dmabuf_convert_class_init(GstVaDmabufConvertClass *klass)
   gst_element_class_set_static_metadata(
       element_class, "VA-API DMA buffer converter", "Filter/Converter/Video/Scaler/Hardware",
       "Scales, converts, turns and retiles DMA buffers on the GPU", "gst-drm contributors");
-  for (const GType type : {deinterlace_type(), colour_conversion_type()})
-    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
   element_class->change_state = posting<gst_va_dmabuf_convert_change_state>;
   gstdrm::va::add_machine_template(element_class, "sink", GST_PAD_SINK);
   gstdrm::va::add_machine_template(element_class, "src", GST_PAD_SRC);

@@ -13,6 +13,7 @@
  * ]|
  */
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -25,7 +26,6 @@
 #include <gst/drm/element/failed_negotiation.hpp>
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/producer.hpp>
-#include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
@@ -66,6 +66,7 @@ public:
   }
 
   SourceSettings properties; // under the object lock
+  SourceSettings settings(); // any thread
   Stats stats;
 
   bool start();
@@ -92,7 +93,6 @@ private:
   std::shared_ptr<const Device> device(); // any thread
   void set_cancelled(bool cancelled);
   bool follow_pattern();
-  SourceSettings settings(); // any thread
   Result<void> prepare(const Device &device, GstCaps *caps);
   void post_nothing_common(const GstCaps *own);
   Result<GstPtr<GstBufferPool>> pool_for(GstQuery *query, GstCaps *caps);
@@ -131,21 +131,6 @@ private:
   // The element has posted an error since it was started or last drew a frame.
   std::atomic<bool> failed_{false};
 };
-
-namespace {
-
-class ObjectLock {
-public:
-  explicit ObjectLock(gpointer object) : object_(object) { GST_OBJECT_LOCK(object_); }
-  ObjectLock(const ObjectLock &) = delete;
-  ObjectLock &operator=(const ObjectLock &) = delete;
-  ~ObjectLock() { GST_OBJECT_UNLOCK(object_); }
-
-private:
-  gpointer object_;
-};
-
-} // namespace
 
 std::shared_ptr<const Device> Source::device()
 {
@@ -565,6 +550,7 @@ G_DECLARE_FINAL_TYPE(GstVaDmabufSrc, gst_va_dmabuf_src, GST, VA_DMABUF_SRC, GstP
 
 using gstdrm::logging;
 using gstdrm::posting;
+using gstdrm::property;
 using gstdrm::va::Pattern;
 using gstdrm::va::Source;
 
@@ -576,18 +562,6 @@ struct _GstVaDmabufSrc {
 G_DEFINE_TYPE(GstVaDmabufSrc, gst_va_dmabuf_src, GST_TYPE_PUSH_SRC)
 
 namespace {
-
-enum SrcProperty {
-  PROP_SRC_0,
-  PROP_SRC_DEVICE,
-  PROP_SRC_PATTERN,
-  PROP_SRC_COLOR,
-  PROP_SRC_NUM_SURFACES,
-  PROP_SRC_IS_LIVE,
-  PROP_SRC_ZERO_COPY,
-  PROP_SRC_IMPLICIT_MODIFIER,
-  PROP_SRC_DRM_STATS,
-};
 
 GType pattern_type()
 {
@@ -605,6 +579,23 @@ GType pattern_type()
   return type;
 }
 
+const auto &src_properties()
+{
+  using S = gstdrm::va::SourceSettings;
+  constexpr auto playing = gstdrm::kPlayingProperty;
+  static constexpr std::array rows{
+      gstdrm::common_property<&S::zero_copy>(),
+      gstdrm::common_property<&S::implicit_modifier>(),
+      gstdrm::va::device_property<&S::device>(),
+      gstdrm::va::num_surfaces_property<&S::num_surfaces>(),
+      property<&S::pattern>("pattern", "Pattern", "What is drawn", playing, {.type = pattern_type}),
+      property<&S::argb>("color", "Colour", "Colour of pattern=solid, 0xAARRGGBB", playing,
+                         {0, G_MAXUINT32}),
+  };
+  return rows;
+}
+constexpr guint kIsLiveId = gstdrm::row_id<6>; // GstBaseSrc keeps its value
+
 Source &source_of(gpointer object)
 {
   return *GST_VA_DMABUF_SRC(object)->source;
@@ -615,79 +606,25 @@ Source &source_of(gpointer object)
 static void gst_va_dmabuf_src_set_property(GObject *object, guint id, const GValue *value,
                                            GParamSpec *spec)
 {
-  auto &properties = source_of(object).properties;
-  if (id == PROP_SRC_IS_LIVE) {
+  if (id == kIsLiveId)
     gst_base_src_set_live(GST_BASE_SRC(object), g_value_get_boolean(value));
-    return;
-  }
-  std::string device; // copied before the lock is taken
-  if (id == PROP_SRC_DEVICE && g_value_get_string(value))
-    device = g_value_get_string(value);
-  GST_OBJECT_LOCK(object);
-  switch (id) {
-  case PROP_SRC_DEVICE:
-    properties.device = std::move(device);
-    break;
-  case PROP_SRC_PATTERN:
-    properties.pattern = static_cast<Pattern>(g_value_get_enum(value));
-    break;
-  case PROP_SRC_COLOR:
-    properties.argb = g_value_get_uint(value);
-    break;
-  case PROP_SRC_NUM_SURFACES:
-    properties.num_surfaces = g_value_get_uint(value);
-    break;
-  case PROP_SRC_ZERO_COPY:
-    properties.zero_copy = gstdrm::zero_copy_from(value);
-    break;
-  case PROP_SRC_IMPLICIT_MODIFIER:
-    properties.implicit_modifier = gstdrm::implicit_modifier_from(value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    break;
-  }
-  GST_OBJECT_UNLOCK(object);
+  else
+    gstdrm::set_property(object, src_properties(), id, value, spec, [object](const auto &set) {
+      const gstdrm::ObjectLock lock(object);
+      set(source_of(object).properties);
+    });
 }
 
 static void gst_va_dmabuf_src_get_property(GObject *object, guint id, GValue *value,
                                            GParamSpec *spec)
 {
   auto &source = source_of(object);
-  if (id == PROP_SRC_DRM_STATS) {
+  if (id == gstdrm::kStatsId)
     g_value_take_boxed(value, source.stats_structure());
-    return;
-  }
-  if (id == PROP_SRC_IS_LIVE) {
+  else if (id == kIsLiveId)
     g_value_set_boolean(value, gst_base_src_is_live(GST_BASE_SRC(object)));
-    return;
-  }
-  GST_OBJECT_LOCK(object);
-  const auto &properties = source.properties;
-  switch (id) {
-  case PROP_SRC_DEVICE:
-    g_value_set_string(value, properties.device.empty() ? nullptr : properties.device.c_str());
-    break;
-  case PROP_SRC_PATTERN:
-    g_value_set_enum(value, static_cast<gint>(properties.pattern));
-    break;
-  case PROP_SRC_COLOR:
-    g_value_set_uint(value, properties.argb);
-    break;
-  case PROP_SRC_NUM_SURFACES:
-    g_value_set_uint(value, properties.num_surfaces);
-    break;
-  case PROP_SRC_ZERO_COPY:
-    gstdrm::set_zero_copy(value, properties.zero_copy);
-    break;
-  case PROP_SRC_IMPLICIT_MODIFIER:
-    gstdrm::set_implicit_modifier(value, properties.implicit_modifier);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    break;
-  }
-  GST_OBJECT_UNLOCK(object);
+  else
+    gstdrm::get_property(object, src_properties(), id, value, spec, source.settings());
 }
 
 // GStreamer calls this for every message, also for those of the base class.
@@ -745,29 +682,19 @@ static void gst_va_dmabuf_src_finalize(GObject *object) noexcept
 
 static void install_src_properties(GObjectClass *klass)
 {
-  constexpr auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
-  constexpr auto playing = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_PLAYING);
-  constexpr auto ready = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_READY);
-  gstdrm::va::install_device_properties(klass, PROP_SRC_DEVICE, PROP_SRC_NUM_SURFACES);
-  g_object_class_install_property(
-      klass, PROP_SRC_PATTERN,
-      g_param_spec_enum("pattern", "Pattern", "What is drawn", pattern_type(), 0, playing));
-  g_object_class_install_property(klass, PROP_SRC_COLOR,
-                                  g_param_spec_uint("color", "Colour",
-                                                    "Colour of pattern=solid, 0xAARRGGBB", 0,
-                                                    G_MAXUINT32, 0xff0000ff, playing));
-  g_object_class_install_property(klass, PROP_SRC_IS_LIVE,
+  gstdrm::install_properties(klass, src_properties());
+  g_object_class_install_property(klass, kIsLiveId,
                                   g_param_spec_boolean("is-live", "Is live",
                                                        "Push each frame when its time has come",
-                                                       FALSE, ready));
+                                                       FALSE, gstdrm::kReadyProperty));
   gstdrm::install_common_properties(
-      klass, {PROP_SRC_ZERO_COPY, "What to do where the CPU would have to write frames",
-              PROP_SRC_DRM_STATS,
-              "Counters since start: frames, copies, bytes-copied, last-copy-reason, waits, "
-              "surfaces, exports, va-calls",
-              PROP_SRC_IMPLICIT_MODIFIER,
-              "Caps that name no modifier (memory:DMABuf without DMA_DRM): sent where the driver "
-              "names none (auto, driver), never (refuse), or for linear frames too (linear)"});
+      klass,
+      {gstdrm::row_id<0>, "What to do where the CPU would have to write frames", gstdrm::kStatsId,
+       "Counters since start: frames, copies, bytes-copied, last-copy-reason, waits, "
+       "surfaces, exports, va-calls",
+       gstdrm::row_id<1>,
+       "Caps that name no modifier (memory:DMABuf without DMA_DRM): sent where the driver "
+       "names none (auto, driver), never (refuse), or for linear frames too (linear)"});
 }
 
 static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
@@ -783,7 +710,6 @@ static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
       element_class, "VA-API DMA buffer source", "Source/Video/Hardware",
       "Draws test patterns on the GPU into DMA buffers", "gst-drm contributors");
   gstdrm::va::add_machine_template(element_class, "src", GST_PAD_SRC);
-  gst_type_mark_as_plugin_api(pattern_type(), static_cast<GstPluginAPIFlags>(0));
   element_class->post_message = logging<gst_va_dmabuf_src_post_message>;
   base_class->start = posting<source_of, &Source::start>;
   base_class->stop = logging<source_of, &Source::stop>;

@@ -2,8 +2,8 @@
 #include "gstvaelement.hpp"
 
 #include <gst/drm/core/drm_node.hpp>
-#include <gst/drm/element/explain.hpp>
 #include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/explain.hpp>
 #include <gst/drm/gstdrmdevicequery.h>
 
 #include "gstvamachine.hpp"
@@ -12,24 +12,6 @@ GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
 
 namespace gstdrm::va {
-
-void install_device_properties(GObjectClass *klass, guint device_id, guint num_surfaces_id)
-{
-  constexpr auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                  GST_PARAM_MUTABLE_READY);
-  g_object_class_install_property(
-      klass, device_id,
-      g_param_spec_string("device", "Device",
-                          "Render node, such as /dev/dri/renderD128; none: the first whose VA-API "
-                          "driver exports DMA buffers",
-                          nullptr, flags));
-  g_object_class_install_property(
-      klass, num_surfaces_id,
-      g_param_spec_uint("num-surfaces", "Number of surfaces",
-                        "Frames that may be drawn, on their way or held at once; all are allocated "
-                        "when the format is agreed on",
-                        2, 64, 6, flags));
-}
 
 void add_machine_template(GstElementClass *klass, const char *name, GstPadDirection direction)
 {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include <gst/drm/element/property_rows.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gst.h>
@@ -19,8 +20,21 @@ GType gst_va_dmabuf_convert_get_type(void);
 
 namespace gstdrm::va {
 
-// The properties device and num-surfaces, with the same defaults and limits in each element.
-void install_device_properties(GObjectClass *klass, guint device_id, guint num_surfaces_id);
+// The properties that both elements have.
+template <auto member> constexpr auto device_property()
+{
+  return property<member>("device", "Device",
+                          "Render node, such as /dev/dri/renderD128; none: the first whose VA-API "
+                          "driver exports DMA buffers",
+                          kReadyProperty);
+}
+template <auto member> constexpr auto num_surfaces_property()
+{
+  return property<member>("num-surfaces", "Number of surfaces",
+                          "Frames that may be drawn, on their way or held at once; all are "
+                          "allocated when the format is agreed on",
+                          kReadyProperty, {2, 64});
+}
 // A template with the caps of every node of this machine.
 void add_machine_template(GstElementClass *klass, const char *name, GstPadDirection direction);
 

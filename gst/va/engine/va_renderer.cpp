@@ -2,6 +2,7 @@
 #include "va_renderer.hpp"
 
 #include <array>
+#include <optional>
 #include <span>
 
 #include <gst/drm/core/log.hpp>
@@ -42,15 +43,14 @@ Result<Surface> Renderer::upload(const Picture &picture)
                                                              VA_FOURCC_BGRX, VA_FOURCC_BGRA}
                               : std::array<std::uint32_t, 5>{own, VA_FOURCC_BGRX, VA_FOURCC_BGRA,
                                                              VA_FOURCC_RGBA, VA_FOURCC_NV12};
-  Error first{ErrorCode::Unsupported, {}}; // of the preferred format
+  std::optional<Error> first; // of the preferred format
   for (const std::uint32_t fourcc : candidates) {
     const auto *format = format_by_va(fourcc);
     if (!format || !can_write(fourcc))
       continue;
     auto surface = create_surface(display_, *format, picture.width, picture.height, {});
     if (!surface) {
-      if (first.message.empty())
-        first = surface.error();
+      first = first.value_or(surface.error());
       continue;
     }
     auto written = uploader_.upload(*surface, *format, picture, request_.colours);
@@ -59,12 +59,9 @@ Result<Surface> Renderer::upload(const Picture &picture)
                    fourcc_to_string(format->drm_fourcc).c_str());
       return surface;
     }
-    if (first.message.empty())
-      first = written.error();
+    first = first.value_or(written.error());
   }
-  if (first.message.empty())
-    first.message = "No format that the CPU can write a pattern in";
-  return first;
+  return *first; // the CPU writes BGRX, so at least one format was tried
 }
 
 Result<void> Renderer::prepare_device()

@@ -479,6 +479,9 @@ const CapsRow kRefused[] = {
     {"another format", dmabuf_caps("NV15", kWidth, kHeight), nullptr, {"nothing in common", "NV15"}},
     {"downstream takes another", plain_caps("NV12", kWidth, kHeight), "video/x-raw, format=RGBA",
      {"nothing in common", "NV12", "RGBA"}},
+    {"downstream decodes another model's tensors", plain_caps("NV12", kWidth, kHeight),
+     "video/x-raw, format=NV12, tensors=(structure)[tensorgroups, yolo-v8-out=(string)any]",
+     {"takes tensors of yolo-v8-out", "the model gives blazeface-short-range-128", "drmtensordecode"}},
 };
 
 GST_START_TEST(test_caps)

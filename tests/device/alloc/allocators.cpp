@@ -302,6 +302,16 @@ GST_START_TEST(test_auto_with_device)
 }
 GST_END_TEST
 
+GST_START_TEST(test_heap_that_is_not_there_names_those_that_are)
+{
+  GError *error = nullptr;
+  fail_if(gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_DMA_HEAP, "linux,cma", &error));
+  fail_unless(g_error_matches(error, GST_DRM_ERROR, GST_DRM_ERROR_DEVICE));
+  fail_unless(std::strstr(error->message, "heaps here: system") != nullptr, "%s", error->message);
+  g_error_free(error);
+}
+GST_END_TEST
+
 // vgem has a card node too, and no display behind it.
 GST_START_TEST(test_card_without_dumb_buffers)
 {
@@ -483,6 +493,7 @@ Suite *allocators_suite()
   tcase_add_test(tcase, test_udmabuf_limit);
   tcase_add_loop_test(tcase, test_auto_with_device, 0, G_N_ELEMENTS(kNames));
   tcase_add_test(tcase, test_card_without_dumb_buffers);
+  tcase_add_test(tcase, test_heap_that_is_not_there_names_those_that_are);
   tcase_add_loop_test(tcase, test_nobody_is_master, 0, kKindCount);
   tcase_add_loop_test(tcase, test_handles_belong_to_the_importer, 0, G_N_ELEMENTS(kForFd));
   tcase_add_loop_test(tcase, test_fd_stays_the_callers, 0, G_N_ELEMENTS(kForFd));

@@ -32,27 +32,60 @@ template <typename Values, typename Value> bool contains(const Values &values, c
   return std::find(std::begin(values), std::end(values), value) != std::end(values);
 }
 
+using VisitWeight = std::function<void(const onnx::TensorProto &)>;
+
+void each_weight(const onnx::SparseTensorProto &sparse, const VisitWeight &visit)
+{
+  if (sparse.has_values())
+    visit(sparse.values());
+  if (sparse.has_indices())
+    visit(sparse.indices());
+}
+
+void each_weight(const onnx::GraphProto &graph, const VisitWeight &visit);
+
+// Without protobuf's reflection, which Debian 14's ONNX is built without.
+void each_weight(const onnx::AttributeProto &attribute, const VisitWeight &visit)
+{
+  if (attribute.has_t())
+    visit(attribute.t());
+  if (attribute.has_sparse_tensor())
+    each_weight(attribute.sparse_tensor(), visit);
+  if (attribute.has_g())
+    each_weight(attribute.g(), visit);
+  std::for_each(attribute.tensors().begin(), attribute.tensors().end(), visit);
+  for (const auto &sparse : attribute.sparse_tensors())
+    each_weight(sparse, visit);
+  for (const auto &graph : attribute.graphs())
+    each_weight(graph, visit);
+}
+
+template <typename Nodes> void each_weight_of_nodes(const Nodes &nodes, const VisitWeight &visit)
+{
+  for (const auto &node : nodes)
+    for (const auto &attribute : node.attribute())
+      each_weight(attribute, visit);
+}
+
+void each_weight(const onnx::GraphProto &graph, const VisitWeight &visit)
+{
+  std::for_each(graph.initializer().begin(), graph.initializer().end(), visit);
+  for (const auto &sparse : graph.sparse_initializer())
+    each_weight(sparse, visit);
+  each_weight_of_nodes(graph.node(), visit);
+}
+
 // Calls visit(tensor) for each tensor with values of its own: weights and constants, dense and
 // sparse, in the network, in networks within its operators, and in functions. protobuf has limited
 // the depth.
-template <typename Visit>
-void each_weight(const google::protobuf::Message &message, const Visit &visit)
+void each_weight(const onnx::ModelProto &model, const VisitWeight &visit)
 {
-  if (const auto *weight = google::protobuf::DynamicCastToGenerated<onnx::TensorProto>(&message)) {
-    visit(*weight);
-    return;
-  }
-  const google::protobuf::Reflection &fields = *message.GetReflection();
-  std::vector<const google::protobuf::FieldDescriptor *> present;
-  fields.ListFields(message, &present);
-  for (const auto *field : present) {
-    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE)
-      continue;
-    if (!field->is_repeated())
-      each_weight(fields.GetMessage(message, field), visit);
-    else
-      for (int i = 0; i < fields.FieldSize(message, field); i++)
-        each_weight(fields.GetRepeatedMessage(message, field, i), visit);
+  each_weight(model.graph(), visit);
+  for (const auto &function : model.functions())
+    each_weight_of_nodes(function.node(), visit);
+  for (const auto &training : model.training_info()) {
+    each_weight(training.initialization(), visit);
+    each_weight(training.algorithm(), visit);
   }
 }
 

@@ -6,8 +6,9 @@
 #include <string>
 #include <type_traits>
 
-#include <gst/drm/element/properties.hpp>
 #include <gst/gst.h>
+
+#include "properties.hpp"
 
 namespace gstdrm {
 
@@ -24,7 +25,7 @@ struct PropertyRange {
 
 // One property, and how it is copied to the settings and back. The texts live as long as the class.
 template <typename Settings> struct Property {
-  GParamSpec *(*make_spec)(const Property &); // nullptr: install_common_properties() installs it
+  GParamSpec *(*make_spec)(const Property &); // nullptr: the class installs it otherwise
   void (*set)(Settings &settings, const GValue *value);
   void (*get)(const Settings &settings, GValue *value);
   const char *name = nullptr, *nick = nullptr, *blurb = nullptr;
@@ -108,7 +109,7 @@ constexpr auto property(const char *name, const char *nick, const char *blurb, G
   return Property<typename Member::Settings>{
       Member::make_spec, Member::set, Member::get, name, nick, blurb, flags, range};
 }
-// `zero-copy` or `implicit-modifier`.
+// A property that install_common_properties() installs, or an interface has.
 template <auto member> constexpr auto common_property()
 {
   using Member = MemberOf<member>;
@@ -130,6 +131,30 @@ template <typename Rows> void install_properties(GObjectClass *klass, const Rows
 template <typename Rows> auto row_of(const Rows &rows, guint id) -> decltype(&rows[0])
 {
   return id >= 2 && id - 2 < rows.size() ? &rows[id - 2] : nullptr;
+}
+
+// GObjectClass::set_property: change(set) calls set(settings) where no other thread changes them.
+template <typename Rows, typename Change>
+void set_property(GObject *object, const Rows &rows, guint id, const GValue *value,
+                  GParamSpec *spec, const Change &change)
+{
+  const auto *row = row_of(rows, id);
+  if (!row) {
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    return;
+  }
+  change([&](auto &settings) { row->set(settings, value); });
+}
+
+// GObjectClass::get_property of all but `drm-stats`.
+template <typename Rows, typename Settings>
+void get_property(GObject *object, const Rows &rows, guint id, GValue *value, GParamSpec *spec,
+                  const Settings &settings)
+{
+  if (const auto *row = row_of(rows, id))
+    row->get(settings, value);
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
 }
 
 // RAII: the lock of a GstObject.
