@@ -210,8 +210,12 @@ class Build:
                 row = json.loads(line)
             except ValueError:  # whoever wrote the log was killed over it
                 row = {'name': '', 'result': 'the log ends within a line'}
-            test = self.tests.get(row['name'])
-            yield row['name'], Program(row, test['protocol'] if test else 'exitcode')
+            name = row['name']
+            newer = re.fullmatch(r'(.*) - ([^:]*):(.*)', name)  # as meson 1.12 writes it
+            if name not in self.tests and newer:
+                name = f'{newer[2]}:{newer[1]} / {newer[3]}'
+            test = self.tests.get(name)
+            yield name, Program(row, test['protocol'] if test else 'exitcode')
 
     def to_repeat(self):
         """Programs of which a case failed, and that came to their end: one that died or hung is red as it is."""
