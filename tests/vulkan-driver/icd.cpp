@@ -316,7 +316,8 @@ VKAPI_ATTR VkResult VKAPI_CALL image(VkPhysicalDevice, const VkPhysicalDeviceIma
   const auto &layouts = current->settings.layouts[info->format];
   const auto it = std::find_if(layouts.begin(), layouts.end(),
                                [=](const Layout &l) { return l.modifier == modifier; });
-  if (it == layouts.end() || (info->usage == VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT && !it->drawn))
+  if (info->tiling != VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT || it == layouts.end() ||
+      (info->usage == VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT && !it->drawn))
     return VK_ERROR_FORMAT_NOT_SUPPORTED;
   const auto &refused = current->settings.refused;
   const bool taken = std::find(refused.begin(), refused.end(), modifier) == refused.end();

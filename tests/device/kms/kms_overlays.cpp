@@ -400,10 +400,13 @@ GST_END_TEST
 GST_START_TEST(test_overlay_hostile_pixels)
 {
   const Box good{10, 10, 30, 30, 0xffff0000};
-  Composition composition = compose({good, {100, 100, 20, 20, 0xff0000ff}});
-  GstVideoOverlayRectangle *bad = gst_video_overlay_composition_get_rectangle(composition.get(), 1);
-  GstBuffer *pixels = gst_video_overlay_rectangle_get_pixels_unscaled_raw(bad, GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE);
-  gst_buffer_get_video_meta(pixels)->height = 20'000;
+  Composition composition = compose({good, {100, 100, 20, 20, 0xff0000ff}, {140, 100, 20, 20, 0xff00ff00}});
+  const auto meta_of = [&](guint n) {
+    return gst_buffer_get_video_meta(gst_video_overlay_rectangle_get_pixels_unscaled_raw(
+        gst_video_overlay_composition_get_rectangle(composition.get(), n), GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE));
+  };
+  meta_of(1)->height = 20'000;
+  meta_of(2)->stride[0] = 0;
   Composed show;
   show.begin();
   show.push(composition.get());
