@@ -34,6 +34,14 @@ FAILING = (
     (f'videotestsrc ! video/x-raw,format=NV12,width=5000,height=3000 ! metisdmabufinfer backend=cpu model={MODEL} ! kmsdmabufsink', ('width 5000',)),
     ('vadmabufsrc ! dmabufdownload ! video/x-raw,format=YUY2 ! kmsdmabufsink', ('no format in common', 'dmabufdownload0')),
     ('videotestsrc ! video/x-raw,format=YUY2 ! drmoverlay ! kmsdmabufsink', ('YUY2', 'videoconvert')),
+    # caps in a capsfilter that nothing can meet: gst-launch-1.0 links in NULL, and must get as far as a reason
+    (f'videotestsrc ! video/x-raw,format=RGB ! dmabufupload ! {DMA_DRM.format("XR24")} ! fakesink', ('plain RGB', 'XR24', 'videoconvert')),
+    (f'videotestsrc ! video/x-raw,format=NV12 ! dmabufupload ! {DMA_DRM.format("NV12:0x0100000000000002")} ! fakesink', ('INTEL_Y_TILED', 'linear layouts only')),
+    (f'videotestsrc ! dmabufupload ! {DMA_DRM.format("nv12")} ! fakesink', ('drm-format=nv12 is no format', 'write drm-format=NV12')),
+    (f'vadmabufsrc ! {DMA_DRM.format("RGBA")} ! fakesink', ('drm-format=RGBA is no format', 'write drm-format=AB24')),
+    (f'videotestsrc ! vadmabufconvert ! {DMA_DRM.format("P010_10LE")} ! fakesink', ('write drm-format=P010',)),
+    (f'videotestsrc ! dmabufupload ! {DMA_DRM.format("NV12:0x0")} ! kmsdmabufsink', ('the linear modifier is written by leaving it out',)),
+    ("videotestsrc ! dmabufupload ! 'video/x-raw(memory:DMABuf),format=NV12' ! fakesink", ('only a driver knows', 'implicit-modifier=linear')),
     # vivid; v4l2src asks without a filter
     ('v4l2src ! video/x-raw,format=YUY2 ! dmabufupload ! kmsdmabufsink', ('dmabufupload0', 'v4l2src0', 'YUY2', 'videoconvert')),
     ('v4l2src ! video/x-raw,format=YUY2 ! queue ! kmsdmabufsink', ('v4l2src0', 'YUY2', 'videoconvert')),

@@ -23,6 +23,34 @@ struct FreeError {
 };
 using Error = std::unique_ptr<GError, FreeError>;
 
+// RAII: the pipeline's elements that answer caps queries by their neighbours, and open no device,
+// are in READY. In NULL they answer with their templates.
+class AnsweringElements {
+public:
+  explicit AnsweringElements(GstElement *pipeline)
+  {
+    for (Element &element : elements_of(pipeline))
+      if (const std::string factory = factory_of(element.get());
+          std::find(std::begin(kFactories), std::end(kFactories), factory) !=
+          std::end(kFactories)) {
+        gst_element_set_state(element.get(), GST_STATE_READY);
+        elements_.push_back(std::move(element));
+      }
+  }
+  AnsweringElements(const AnsweringElements &) = delete;
+  AnsweringElements &operator=(const AnsweringElements &) = delete;
+  ~AnsweringElements()
+  {
+    for (const Element &element : elements_)
+      gst_element_set_state(element.get(), GST_STATE_NULL);
+  }
+
+private:
+  static constexpr const char *kFactories[] = {"dmabufupload", "dmabufdownload", "dmabufrelabel",
+                                               "drmoverlay", "drmtensordecode"};
+  std::vector<Element> elements_;
+};
+
 // Elements that need DMA buffers, and copy frames that come in system memory.
 struct Copier {
   std::string_view factory;
@@ -219,6 +247,7 @@ void tell_element(Told &told, const Machine &machine, GstElement *element,
 
 Negotiated tell_all(const Machine &machine, GstElement *pipeline)
 {
+  const AnsweringElements answering(pipeline);
   Told told;
   told.result.works = true;
   const std::string makers = makers_of_pads(pipeline);
@@ -240,6 +269,7 @@ Negotiated tell_all(const Machine &machine, GstElement *pipeline)
 // Explains the ends that a description left unlinked, with the devices of the saved machine.
 std::string explain_unlinked(const Machine &machine, GstElement *pipeline)
 {
+  const AnsweringElements answering(pipeline);
   std::string text;
   for_each_gap(pipeline, [&](GstPad *src, GstPad *sink) {
     const Outcome<Side> source = offered(machine, src, 0);
@@ -267,8 +297,7 @@ Negotiated explain_saved(const Machine &machine, const std::string &description)
       "result: failed: " + printable(error ? error->message : "one element alone is no pipeline") +
       "\n";
   if (pipeline && g_error_matches(error.get(), GST_PARSE_ERROR, GST_PARSE_ERROR_LINK)) {
-    const std::string mistake =
-        mistake_written(pipeline.get(), caps_between(error->message).get());
+    const std::string mistake = mistake_written(pipeline.get(), caps_between(error->message).get());
     refused.text += mistake.empty() ? explain_unlinked(machine, pipeline.get()) : mistake;
   }
   return refused;

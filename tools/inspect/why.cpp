@@ -11,6 +11,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmcaps-words.hpp>
 #include <gst/video/video.h>
 
 #include "graph.hpp"
@@ -231,54 +232,6 @@ bool is_alike(const Source &a, const Source &b)
                     });
 }
 
-std::string format_mistake(const GValue *value)
-{
-  GError *raw = nullptr;
-  for (guint i = 0; GST_VALUE_HOLDS_LIST(value) && i < gst_value_list_get_size(value); i++)
-    if (std::string mistake = format_mistake(gst_value_list_get_value(value, i)); !mistake.empty())
-      return mistake;
-  if (!G_VALUE_HOLDS_STRING(value) || !g_value_get_string(value) ||
-      gst_drm_format_parse(g_value_get_string(value), nullptr, nullptr, &raw))
-    return {};
-  const std::string text = raw->message;
-  g_error_free(raw);
-  return text + ".";
-}
-
-// mistake_in() of one structure.
-std::string mistake_in(const GstStructure *structure, const GstCapsFeatures *features)
-{
-  const bool dmabuf = gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_DMABUF) != FALSE;
-  const GValue *drm_format = gst_structure_get_value(structure, "drm-format");
-  const gchar *text = gst_structure_get_string(structure, "format");
-  const std::string format = text ? text : "";
-  if (!dmabuf && (drm_format || format == "DMA_DRM"))
-    return "format=DMA_DRM and drm-format are for DMA buffers: write video/x-raw(memory:DMABuf).";
-  if (std::string mistake = drm_format ? format_mistake(drm_format) : ""; !mistake.empty())
-    return mistake;
-  if (dmabuf && drm_format && format != "DMA_DRM")
-    return "drm-format is read where format=DMA_DRM stands beside it: write format=DMA_DRM.";
-  if (dmabuf && !format.empty() && format != "DMA_DRM")
-    return "With memory:DMABuf, format=" + format +
-           " stands for a layout that only a driver knows: write format=DMA_DRM, and the linear or "
-           "tiled format as drm-format. Where the frames are linear and the other element knows no "
-           "DMA_DRM, set implicit-modifier=linear instead.";
-  if (!dmabuf && !format.empty() && gst_video_format_from_string(text) == GST_VIDEO_FORMAT_UNKNOWN)
-    return "GStreamer has no video format " + format + ".";
-  return {};
-}
-
-// Empty for nullptr, too.
-std::string mistake_in(const GstCaps *caps)
-{
-  for (guint i = 0; caps && !gst_caps_is_any(caps) && i < gst_caps_get_size(caps); i++)
-    if (const std::string mistake =
-            mistake_in(gst_caps_get_structure(caps, i), gst_caps_get_features(caps, i));
-        !mistake.empty())
-      return printable(mistake);
-  return {};
-}
-
 } // namespace
 
 std::string list_pairs(const std::vector<Pair> &pairs)
@@ -381,12 +334,13 @@ Answer explain(const Side &source, const Side &sink)
 
 std::string mistake_written(GstElement *pipeline, const GstCaps *between)
 {
-  if (const std::string mistake = mistake_in(between); !mistake.empty())
-    return "The caps between the elements: " + mistake + "\n";
+  if (const std::string mistake = gstdrm::mistake_in(between); !mistake.empty())
+    return "The caps between the elements: " + printable(mistake) + "\n";
   for (const Element &element : elements_of(pipeline))
-    if (const std::string mistake = mistake_in(filter_of(element.get()).get()); !mistake.empty())
+    if (const std::string mistake = gstdrm::mistake_in(filter_of(element.get()).get());
+        !mistake.empty())
       return std::string("The caps of ") + Text(gst_element_get_name(element.get())).get() + ": " +
-             mistake + "\n";
+             printable(mistake) + "\n";
   return {};
 }
 

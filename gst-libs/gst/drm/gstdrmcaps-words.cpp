@@ -11,6 +11,7 @@
 #include <gst/allocators/gstdmabuf.h>
 
 #include "gstdrm-private.hpp"
+#include "gstdrmcaps-strings.hpp"
 #include "gstdrmformat.h"
 #include "gstdrmformatset.h"
 
@@ -361,6 +362,80 @@ std::string differing_features(const GstCaps *sent, const GstCaps *taken)
         return take(gst_caps_features_to_string(ours)) + " against " +
                take(gst_caps_features_to_string(theirs));
     }
+  return "";
+}
+
+namespace {
+
+bool has_video_format(const std::string &drm_format)
+{
+  guint32 fourcc = 0;
+  guint64 modifier = 0;
+  return gst_drm_format_parse(drm_format.c_str(), &fourcc, &modifier, nullptr) &&
+         gst_drm_format_to_video_format(fourcc, modifier) != GST_VIDEO_FORMAT_UNKNOWN;
+}
+
+// Only a text that has a better one is called wrong: drivers have fourccs that nobody else knows.
+std::string mistake_in(const std::string &drm_format)
+{
+  const std::string fourcc = drm_format.substr(0, drm_format.find(':'));
+  const std::string modifier = drm_format.substr(fourcc.size());
+  if (has_video_format(fourcc) && modifier.empty())
+    return "";
+  const auto write = [&](const std::string &better) {
+    return "drm-format=" + drm_format + " is no format: write drm-format=" + better + modifier +
+           ".";
+  };
+  guint64 named_modifier = 0;
+  const guint32 named = gst_drm_format_from_video_format(
+      gst_video_format_from_string(fourcc.c_str()), &named_modifier);
+  if (std::string better = take(named ? gst_drm_format_to_string(named, named_modifier) : nullptr);
+      !better.empty() && better != fourcc)
+    return write(better);
+  if (std::string upper = take(g_ascii_strup(fourcc.c_str(), -1));
+      upper != fourcc && has_video_format(upper))
+    return write(upper);
+  g_autoptr(GError) error = nullptr;
+  return gst_drm_format_parse(drm_format.c_str(), nullptr, nullptr, &error)
+             ? ""
+             : std::string(error->message) + ".";
+}
+
+std::string mistake_in(const GstStructure *structure, const GstCapsFeatures *features)
+{
+  const bool dmabuf = gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_DMABUF) != FALSE;
+  const GValue *drm_format = gst_structure_get_value(structure, "drm-format");
+  const gchar *text = gst_structure_get_string(structure, "format");
+  const std::string format = text ? text : "";
+  if (!dmabuf && (drm_format || format == "DMA_DRM"))
+    return "format=DMA_DRM and drm-format are for DMA buffers: write video/x-raw(memory:DMABuf).";
+  std::string mistake;
+  for_each_string(drm_format, [&](const char *one) {
+    if (mistake.empty())
+      mistake = mistake_in(std::string(one));
+  });
+  if (!mistake.empty())
+    return mistake;
+  if (dmabuf && drm_format && format != "DMA_DRM")
+    return "drm-format is read where format=DMA_DRM stands beside it: write format=DMA_DRM.";
+  if (dmabuf && !format.empty() && format != "DMA_DRM")
+    return "With memory:DMABuf, format=" + format +
+           " stands for a layout that only a driver knows: write format=DMA_DRM and drm-format, "
+           "or, for linear frames, set implicit-modifier=linear.";
+  if (!dmabuf && !format.empty() && gst_video_format_from_string(text) == GST_VIDEO_FORMAT_UNKNOWN)
+    return "GStreamer has no video format " + format + ".";
+  return "";
+}
+
+} // namespace
+
+std::string mistake_in(const GstCaps *caps)
+{
+  for (guint i = 0; says_something(caps) && i < gst_caps_get_size(caps); i++)
+    if (std::string mistake =
+            mistake_in(gst_caps_get_structure(caps, i), gst_caps_get_features(caps, i));
+        !mistake.empty())
+      return mistake;
   return "";
 }
 

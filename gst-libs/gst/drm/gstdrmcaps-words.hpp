@@ -41,4 +41,9 @@ std::string differing_features(const GstCaps *sent, const GstCaps *taken);
 // nothing.
 std::string nearest_miss(const GstCaps *sent, const GstCaps *taken);
 
+// What is wrong with caps that a person wrote, and what to write in its place, in whole sentences:
+// a drm-format that is none, GStreamer's name of a format, caps of DMA buffers without DMA_DRM.
+// Empty where nothing is, and for nullptr.
+std::string mistake_in(const GstCaps *caps);
+
 } // namespace gstdrm

@@ -188,6 +188,8 @@ void Transformer::forget_answers()
 
 bool Transformer::query(GstPadDirection direction, GstQuery *query)
 {
+  if (answer_in_null(GST_ELEMENT(element_), pad_of(element_, direction), query))
+    return true;
   if (GST_QUERY_TYPE(query) != GST_QUERY_CAPS)
     return query_transform(element_, base_transform_class(), direction, query);
   GstCaps *filter = nullptr;

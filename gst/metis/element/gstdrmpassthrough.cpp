@@ -40,12 +40,14 @@ Mismatch PassedCaps::mismatch(const GstCaps *caps) const
 std::optional<gboolean> pass_query(GstBaseTransform *trans, GstPadDirection direction,
                                    GstQuery *query) noexcept
 {
+  GstPad *pad = direction == GST_PAD_SINK ? trans->sinkpad : trans->srcpad;
+  if (answer_in_null(GST_ELEMENT(trans), pad, query))
+    return TRUE;
   GstCaps *caps = nullptr;
   switch (GST_QUERY_TYPE(query)) {
   case GST_QUERY_CAPS:
     return answer_without_filter(direction, query, [=](GstQuery *whole) {
-      return gst_pad_proxy_query_caps(direction == GST_PAD_SINK ? trans->sinkpad : trans->srcpad,
-                                      whole) != FALSE;
+      return gst_pad_proxy_query_caps(pad, whole) != FALSE;
     });
   case GST_QUERY_ACCEPT_CAPS:
     gst_query_parse_accept_caps(query, &caps);

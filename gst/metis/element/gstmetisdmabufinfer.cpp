@@ -25,6 +25,7 @@
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/property_rows.hpp>
 #include <gst/drm/element/stats.hpp>
+#include <gst/drm/element/transform_query.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
@@ -493,6 +494,8 @@ GstPtr<GstCaps> Inferer::own_caps() const
 // take.
 bool Inferer::answer_caps(GstPad *pad, GstQuery *query)
 {
+  if (answer_in_null(element_, pad, query))
+    return true;
   GstCaps *filter = nullptr;
   gst_query_parse_caps(query, &filter);
   GstPad *other = pad == sink_ ? src_ : sink_;

@@ -237,7 +237,9 @@ void DmabufConverter::stop()
 
 bool DmabufConverter::query(GstPadDirection direction, GstQuery *query)
 {
-  if (context_.answer(query, device()))
+  if (context_.answer(query, device()) ||
+      answer_in_null(GST_ELEMENT(element_),
+                     direction == GST_PAD_SINK ? element_->sinkpad : element_->srcpad, query))
     return true;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) {
     answer_caps(direction, query);

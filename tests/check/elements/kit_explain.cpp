@@ -144,7 +144,7 @@ const std::vector<MismatchRow> &mismatch_rows()
        "It failed. src has plain NV12. f allows nothing. Its caps are EMPTY: write those that the stream may have."},
       {"the old dialect", DMA_DRM ", drm-format=NV12", {{"f", "video/x-raw(memory:DMABuf), format=NV12", true}},
        "It failed. src has DMA_DRM NV12. f allows memory:DMABuf NV12 (no format in common). With memory:DMABuf, format=NV12 stands for "
-       "a layout that only a driver knows: write format=DMA_DRM and drm-format in f, or, for linear frames, set "
+       "a layout that only a driver knows: write format=DMA_DRM and drm-format, or, for linear frames, set "
        "implicit-modifier=linear."},
       {"two that nothing can please", "video/x-raw, format=NV12", {{"f", "video/x-raw, format=I420", true}, {"sink", "video/x-raw, format=YUY2", false}},
        "It failed. src has plain NV12. f allows plain I420 and sink takes plain YUY2, which have nothing in common. Change the "

@@ -54,7 +54,7 @@ TEST(DriverStrings, AsDriversPrintThem)
     Driver driver;
     driver.gl_renderer = row.renderer;
     driver.gl_version = row.version;
-    driver.mesa_major = 7; // of another driver's strings
+    driver.mesa_major = driver.mesa_minor = 7; // of another driver's strings
     read_driver_strings(driver);
     const std::string name = std::string(row.renderer) + ", " + row.version;
     EXPECT_EQ(driver.is_gles, row.is_gles) << name;

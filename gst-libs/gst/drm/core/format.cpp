@@ -72,7 +72,8 @@ Result<std::uint64_t> parse_modifier(std::string_view text, std::size_t colon)
   // 0X as well, which upstream reads (g_ascii_strtoull())
   if (const std::string_view prefix = text.substr(pos, 2); prefix != "0x" && prefix != "0X")
     return refuse(text, pos,
-                  "no '0x' after the colon; expected ':0x' and 1 to 16 hexadecimal digits");
+                  "no '0x' after the colon; expected ':0x' and 1 to 16 hexadecimal digits, or no "
+                  "colon for linear");
   pos += 2;
   if (pos == text.size())
     return refuse(text, pos, "nothing after '0x'; expected 1 to 16 hexadecimal digits");

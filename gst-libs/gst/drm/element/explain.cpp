@@ -26,19 +26,6 @@ bool is_too_large(const GstCaps *caps)
   return beyond("width") || beyond("height");
 }
 
-// The GstVideoFormat that memory:DMABuf caps name: such caps mean an implicit modifier, and are
-// often written by mistake. Empty where the caps are not so.
-std::string implicit_format(const GstCaps *caps)
-{
-  for (guint i = 0; !gst_caps_is_any(caps) && i < gst_caps_get_size(caps); i++) {
-    const char *format = gst_structure_get_string(gst_caps_get_structure(caps, i), "format");
-    if (format && std::strcmp(format, "DMA_DRM") != 0 &&
-        gst_caps_features_contains(gst_caps_get_features(caps, i), GST_CAPS_FEATURE_MEMORY_DMABUF))
-      return format;
-  }
-  return "";
-}
-
 // The structures of `caps` whose features one of `like` has; all of them where there are none.
 // Whoever sends plain video wants to know which plain formats are taken.
 GstPtr<GstCaps> of_same_memory(const GstCaps *caps, const GstCaps *like)
@@ -113,16 +100,12 @@ std::string suggest_for_any(const Sender &sender, const std::string &apart)
 Refused describe_one(const Sender &sender, const Restriction &one, const Suggest &suggest)
 {
   const GstCaps *caps = one.caps.get();
-  const std::string implicit = implicit_format(caps);
   const std::string apart = miss(sender, caps);
   const std::string facts = wants(one, sender.caps) + in_parentheses(apart) + ".";
   if (one.is_filter && gst_caps_is_empty(caps))
     return {facts, "Its caps are EMPTY: write those that the stream may have."};
-  if (one.is_filter && !implicit.empty())
-    return {facts, "With memory:DMABuf, format=" + implicit +
-                       " stands for a layout that only a driver knows: write format=DMA_DRM and "
-                       "drm-format in " +
-                       one.name + ", or, for linear frames, set implicit-modifier=linear."};
+  if (std::string mistake = one.is_filter ? mistake_in(caps) : ""; !mistake.empty())
+    return {facts, std::move(mistake)};
   std::string fix = suggest_for_any(sender, apart);
   if (fix.empty())
     fix = suggest(sender.caps, caps);
@@ -143,9 +126,14 @@ Refused describe_conflict(const Sender &sender, const std::vector<Restriction> &
         return {};
       if (caps_meet(one.caps.get(), later.caps.get()))
         continue;
-      return {wants(one, sender.caps) + " and " + wants(later, sender.caps) +
-                  in_parentheses(differing_field(one.caps.get(), later.caps.get())) +
-                  ", which have nothing in common.",
+      const std::string facts = wants(one, sender.caps) + " and " + wants(later, sender.caps) +
+                                in_parentheses(differing_field(one.caps.get(), later.caps.get())) +
+                                ", which have nothing in common.";
+      for (const Restriction *either : {&one, &later})
+        if (std::string mistake = either->is_filter ? mistake_in(either->caps.get()) : "";
+            !mistake.empty())
+          return {facts, std::move(mistake)};
+      return {facts,
               (one.is_filter ? "Change the caps of " + one.name : "Let both take one format") +
                   ", or put a converter (videoconvert) before " + later.name + "."};
     }

@@ -29,11 +29,27 @@ bool answer_without_filter(GstPadDirection direction, GstQuery *query,
   return true;
 }
 
+bool answer_in_null(GstElement *element, GstPad *pad, GstQuery *query)
+{
+  if (GST_QUERY_TYPE(query) != GST_QUERY_CAPS || GST_STATE(element) != GST_STATE_NULL)
+    return false;
+  GstCaps *filter = nullptr;
+  gst_query_parse_caps(query, &filter);
+  const auto known = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
+  const auto answer =
+      GstPtr<GstCaps>::adopt(filter_caps(GST_PAD_DIRECTION(pad), known.get(), filter));
+  gst_query_set_caps_result(query, answer.get());
+  return true;
+}
+
 bool query_transform(GstBaseTransform *element, const GstBaseTransformClass *base,
                      GstPadDirection direction, GstQuery *query,
                      const std::function<bool(const GstCaps *caps)> &settable)
 {
   GstCaps *caps = nullptr;
+  if (answer_in_null(GST_ELEMENT(element),
+                     direction == GST_PAD_SINK ? element->sinkpad : element->srcpad, query))
+    return true;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS)
     return answer_without_filter(direction, query, [&](GstQuery *whole) {
       return base->query(element, direction, whole) != FALSE;

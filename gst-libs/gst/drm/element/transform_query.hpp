@@ -11,6 +11,12 @@ namespace gstdrm {
 // True for caps that a CAPS event could bring: fixed, and with all that a frame's layout needs.
 bool can_be_set(const GstCaps *caps);
 
+// Answers a CAPS query to an element in NULL with the pad's template; returns false for any other
+// query. gst_parse_launch() links in NULL: where the answers of the neighbours made a link fail,
+// gst-launch-1.0 would say "could not link" and no reason. What cannot work fails in PAUSED, where
+// the element can say why.
+bool answer_in_null(GstElement *element, GstPad *pad, GstQuery *query);
+
 // The base class's answer to a query, except where that would be wrong: it warns of an answer to a
 // CAPS query that it does not find in the filter, which may be the fault of the filter (a list in a
 // list is not found in itself), and passes on caps that no CAPS event could bring, NULL among them.
