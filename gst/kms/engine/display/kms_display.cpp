@@ -233,6 +233,8 @@ Result<void> Display::start()
   frames_without_output_ = 0;
   state_is_foreign_ = false;
   was_master_ = true;
+  master_loss_told_ = false; // each run tells of it
+  joined_is_lit_ = true;
   Result<std::unique_ptr<HotplugMonitor>> hotplug = HotplugMonitor::start(device_->node(), *this);
   if (!hotplug) {
     replace(loop_, {});
