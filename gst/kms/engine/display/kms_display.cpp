@@ -59,19 +59,13 @@ Result<void> check_compositor(const DeviceRequest &device, const OutputRequest &
       EBUSY);
 }
 
-bool has_cursor_plane(const Output &output)
-{
-  return std::any_of(output.crtc_planes.begin(), output.crtc_planes.end(),
-                     [](const Plane &plane) { return plane.type == PlaneType::Cursor; });
-}
-
 } // namespace
 
 Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
                  DisplayListener &listener)
     : listener_(listener), device_(std::move(device)), reservation_(std::move(choice.reservation)),
       output_request_(request_of(request, choice.output)), connector_(choice.output.connector),
-      has_cursor_(has_cursor_plane(choice.output)),
+      has_cursor_(choice.output.plane_of(PlaneType::Cursor) != nullptr),
       joined_(choice.output.joined ? std::optional(choice.output) : std::nullopt),
       balance_channels_(kms::balance_channels(choice.output)),
       framebuffers_(framebuffer_limits(choice.resources)), offer_(choice.output.formats()),
@@ -626,7 +620,7 @@ Result<Shown> Display::show_first(Frame &frame)
         error = shown.error();
       else
         count_overlay(next.frame);
-      return shown ? 0 : scanout_.was_put_off() ? -EAGAIN : -EIO;
+      return shown ? 0 : error->sys_errno == EAGAIN ? -EAGAIN : -EIO;
     });
   }
   if (ret != 0) {

@@ -271,6 +271,13 @@ FormatSet Output::formats() const
   return all;
 }
 
+const Plane *Output::plane_of(PlaneType type) const
+{
+  const auto it = std::find_if(crtc_planes.begin(), crtc_planes.end(),
+                               [type](const Plane &plane) { return plane.type == type; });
+  return it == crtc_planes.end() ? nullptr : &*it;
+}
+
 Result<Resources> read_resources(Device &device, const std::string &wanted)
 {
   const ResPtr raw(drmModeGetResources(device.fd()));

@@ -157,6 +157,8 @@ struct Output {
 
   // Union over the candidates.
   [[nodiscard]] FormatSet formats() const;
+  // The first of crtc_planes that has the type; nullptr if there is none.
+  [[nodiscard]] const Plane *plane_of(PlaneType type) const;
 };
 
 Result<Output> choose_output(const Resources &resources, const OutputRequest &request,
