@@ -118,9 +118,7 @@ bool KmsSink::start()
 
 Result<void> KmsSink::start_display()
 {
-  const std::shared_ptr<kms::Display> display = display_.get();
-  display->set_fence_rules(fences_.rules());
-  Result<void> started = display->start();
+  Result<void> started = display_.get()->start(fences_.rules());
   if (started)
     warn_of_cursor(display_.restore_cursor());
   return started;
@@ -200,7 +198,8 @@ bool KmsSink::set_caps(GstCaps *caps)
     return false; // the sink is being shut down
   if (negotiation_.has_refused(caps))
     return false;
-  const MessagesKept kept(*this); // the base class holds the preroll lock around each CAPS event
+  const DeferMessages deferred(
+      *this); // the base class holds the preroll lock around each CAPS event
   Result<SinkStream> stream = Error{ErrorCode::Caps, "", 0};
   {
     const std::lock_guard repeats(repeat_lock_); // no frame of the old caps meanwhile
@@ -280,35 +279,50 @@ GstSample *KmsSink::snapshot()
   return gst_sample_new(buffer.get(), caps.get(), nullptr, nullptr);
 }
 
-// The caller holds the preroll lock, which is released and retaken to post. Returns true if it was
-// released.
-bool KmsSink::post_kept() noexcept
+bool KmsSink::DeferMessages::send() noexcept
 {
-  HeldMessages::Kept kept = messages_.end();
-  if (kept.messages.empty() && !kept.asks_for_choice)
+  current_ = std::exchange(outer_, nullptr);
+  if (messages_.empty() && !asks_for_choice_)
     return false;
-  GstBaseSink *sink = GST_BASE_SINK(element_);
+  GstBaseSink *sink = GST_BASE_SINK(sink_.element_);
   GST_BASE_SINK_PREROLL_UNLOCK(sink);
-  for (GstPtr<GstMessage> &message : kept.messages)
-    gst_element_post_message(GST_ELEMENT(element_), message.release());
-  if (kept.asks_for_choice)
-    negotiation_.request_choice();
+  for (GstPtr<GstMessage> &message : std::exchange(messages_, {}))
+    gst_element_post_message(GST_ELEMENT(sink), message.release());
+  if (std::exchange(asks_for_choice_, false))
+    sink_.negotiation_.request_choice();
   GST_BASE_SINK_PREROLL_LOCK(sink);
   return true;
 }
 
-// While messages are kept. The base class signals only who waits already: what has changed while
-// the lock was let go is looked at here.
+bool KmsSink::keep_message(GstMessage *message)
+{
+  DeferMessages *deferred = DeferMessages::of(*this);
+  if (deferred)
+    deferred->add(message);
+  return deferred != nullptr;
+}
+
+void KmsSink::request_choice()
+{
+  if (DeferMessages *deferred = DeferMessages::of(*this))
+    deferred->add_choice();
+  else
+    negotiation_.request_choice();
+}
+
+// While messages are deferred. The base class signals only who waits already: what has changed
+// while the lock was released is looked at here.
 GstFlowReturn KmsSink::wait_preroll()
 {
   GstBaseSink *sink = GST_BASE_SINK(element_);
-  const bool let_go = post_kept();
+  DeferMessages *deferred = DeferMessages::of(*this);
+  const bool let_go = deferred->send();
   GstFlowReturn ret = GST_FLOW_OK;
   if (let_go && sink->flushing)
     ret = GST_FLOW_FLUSHING;
   else if (!let_go || sink->need_preroll)
     ret = gst_base_sink_wait_preroll(sink);
-  messages_.begin();
+  deferred->resume();
   return ret;
 }
 
@@ -440,7 +454,7 @@ GstFlowReturn KmsSink::show_frame(GstBuffer *buffer)
 {
   GstFlowReturn ret = GST_FLOW_ERROR;
   {
-    const MessagesKept kept(*this);
+    const DeferMessages deferred(*this);
     ret = show_now(buffer);
   }
   // A flush may have come while a message was posted; the base class does not look again.
@@ -525,7 +539,7 @@ try {
 // With the preroll lock held.
 void KmsSink::repeat_now()
 {
-  const MessagesKept kept(*this); // until the next lock is let go as well
+  const DeferMessages deferred(*this); // until the next lock is let go as well
   // A thread that changes the caps or stops the display holds this lock, and may wait for the
   // present thread.
   const std::unique_lock repeats(repeat_lock_, std::try_to_lock);
@@ -533,7 +547,7 @@ void KmsSink::repeat_now()
     show_last(*display_.get());
 }
 
-// With the preroll lock held, and messages kept. Between two caps there is nothing to show.
+// With the preroll lock held, and messages deferred. Between two caps there is nothing to show.
 void KmsSink::show_last(kms::Display &display)
 {
   if (late_)
@@ -574,7 +588,7 @@ void KmsSink::give_back()
 {
   PrerollLock preroll(GST_BASE_SINK(element_)); // keeps whoever repeats a frame away
   preroll.lock();
-  const MessagesKept kept_messages(*this);
+  const DeferMessages deferred(*this);
   const std::shared_ptr<kms::Display> display = display_.get();
   if (!display || !is_started())
     return;

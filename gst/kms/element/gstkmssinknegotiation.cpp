@@ -42,11 +42,6 @@ GstPtr<GstCaps> without_overlays(const GstCaps *caps)
   return rest;
 }
 
-std::string size_text(std::uint32_t width, std::uint32_t height)
-{
-  return std::to_string(width) + "x" + std::to_string(height);
-}
-
 // Where pictures have to cover the screen; empty otherwise.
 std::string describe_only_sizes(const kms::SizeLimits &limits, gint width, gint height)
 {
@@ -57,7 +52,7 @@ std::string describe_only_sizes(const kms::SizeLimits &limits, gint width, gint 
     if (static_cast<gint>(w) == width && static_cast<gint>(h) == height)
       return "";
     if (i < kMost)
-      list += (i > 0 ? ", " : "") + size_text(w, h);
+      list += (i > 0 ? ", " : "") + kms::describe_size(w, h);
   }
   if (limits.only.size() > kMost)
     list += " and " + std::to_string(limits.only.size() - kMost) + " more";
@@ -84,8 +79,9 @@ std::string describe_size_refusal(const kms::SizeLimits &limits, const GstCaps *
   if (between(width, limits.min_width, limits.max_width) &&
       between(height, limits.min_height, limits.max_height))
     return "";
-  return "The display takes sizes from " + size_text(limits.min_width, limits.min_height) + " to " +
-         size_text(limits.max_width, limits.max_height) + ". Put videoscale before the sink.";
+  return "The display takes sizes from " + kms::describe_size(limits.min_width, limits.min_height) +
+         " to " + kms::describe_size(limits.max_width, limits.max_height) +
+         ". Put videoscale before the sink.";
 }
 
 // The size of a frame, or for a layout that only its driver knows, of the same pixels in a linear

@@ -524,7 +524,7 @@ std::string Scanout::advice(const drmModeModeInfo &mode, Format format, bool tri
                : " Turn the picture before the sink, for instance with videoflip, and leave "
                  "rotation out.";
   return " Its planes have to cover the screen: send pictures of the mode's size, " +
-         std::to_string(mode.hdisplay) + "x" + std::to_string(mode.vdisplay) +
+         describe_size(mode.hdisplay, mode.vdisplay) +
          ", for instance with videoscale before the sink.";
 }
 
@@ -612,8 +612,8 @@ Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeT
   const std::string hint = is_master_loss(-ret) ? " Another program took the display over; stop it."
                                                 : advice(mode, picture.format, !attempts.empty());
   std::string text = device_->name() + " does not show " + describe_format(picture.format) +
-                     " of " + std::to_string(picture.width) + "x" + std::to_string(picture.height) +
-                     " in mode " + describe_mode(mode) +
+                     " of " + describe_size(picture.width, picture.height) + " in mode " +
+                     describe_mode(mode) +
                      (modes.size() > 1 && is_refusal(-ret) ? " or another one" : "") +
                      " on connector " + output_.connector.name + "." + hint;
   explain(text, picture.format, attempts);
@@ -748,8 +748,7 @@ std::vector<Refusal> Scanout::disprove(const Picture &picture, std::span<const M
       if (is_refusal(-ret))
         refusals.push_back({format, picture.width, picture.height,
                             "A test commit of " + describe_format(format) + " at " +
-                                std::to_string(picture.width) + "x" +
-                                std::to_string(picture.height) +
+                                describe_size(picture.width, picture.height) +
                                 " was refused: " + errno_text(-ret) + "."});
       else
         any_shown = true;

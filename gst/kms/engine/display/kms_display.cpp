@@ -209,8 +209,10 @@ void Display::replace(std::unique_ptr<Thread> &thread, std::unique_ptr<Thread> n
   thread.swap(next);
 }
 
-Result<void> Display::start()
+Result<void> Display::start(const FenceRules &rules)
 {
+  fence_rules_ = rules;
+  queue_.set_fence_rules(rules);
   overlays_shown_ = overlays_left_out_ = 0;
   overlay_refusal_told_ = false;
   can_overlay_ = scanout_.can_overlay();
@@ -312,8 +314,8 @@ Result<void> Display::configure(const Picture &picture)
   if (picture.width < framebuffers_.min_width || picture.height < framebuffers_.min_height ||
       picture.width > framebuffers_.max_width || picture.height > framebuffers_.max_height)
     return Error{ErrorCode::Caps,
-                 device_->name() + " makes no framebuffer of " + std::to_string(picture.width) +
-                     "x" + std::to_string(picture.height) + " pixels.",
+                 device_->name() + " makes no framebuffer of " +
+                     describe_size(picture.width, picture.height) + " pixels.",
                  0};
   (void)take_view(); // the mode has to hold the picture as it is turned
   Result<std::vector<ModeTry>> modes = choose_modes(picture);
@@ -592,7 +594,6 @@ std::optional<Shown> Display::wait_before_mode_set(Frame &frame)
   }
   if (!frame.acquire_fence)
     return {};
-  queue_.set_fence_rules(fence_rules_);
   const Shown awaited = queue_.await_fence(frame);
   if (awaited == Shown::Yes)
     return {};
@@ -1008,11 +1009,11 @@ bool Display::look_at_connector(Probe probe)
   }
   OutputRequest request = output_request_;
   request.connector = std::to_string(connector_.id);
-  Result<OutputChoice> choice = read_output_again(*device_, reservation_, request);
-  if (!choice && !joined_)
+  Result<Output> read = read_output_again(*device_, reservation_, request);
+  if (!read && !joined_)
     return false; // unplugged again: another event follows
   // the program whose output is joined may light it later
-  Output output = choice ? std::move(choice->output) : *joined_;
+  Output output = read ? std::move(*read) : *joined_;
   output.connector.modes = monitor.modes;
   output.connector.edid = monitor.edid;
   output.connector.colour = read_display_colour(monitor.edid);

@@ -7,7 +7,7 @@
 //   refuse(), refusal() and failure(). Another thread may take its place while it is in none of
 //   them (a frame that is repeated).
 // - start() and stop() are called while no thread is in one of those. They may be called by another
-//   thread than the streaming thread, and so may set_fence_rules(), before start().
+//   thread than the streaming thread.
 // - Everything else is for any thread at any time.
 // - The event thread calls on_flip(), on_timer(), next_deadline(), watched_fence() and
 //   on_device_lost(); the hotplug thread calls on_hotplug() and on_device_removed(). They run from
@@ -123,7 +123,8 @@ public:
     return balance_channels_;
   }
 
-  Result<void> start();
+  // IN_FENCE_FD is used where the plane has it and the rules want it.
+  Result<void> start(const FenceRules &rules = {});
   // Before a frame. Several displays may have chosen one output, or one plane beside another
   // program: the first that has a frame to show takes it until stop(). Error: another one has taken
   // it. By the streaming thread.
@@ -146,8 +147,6 @@ public:
 
   // Sets the format and size of the next frames. The hardware is set up with the first frame.
   Result<void> configure(const Picture &picture);
-  // Before the first frame. IN_FENCE_FD is used where the plane has it and the rules want it.
-  void set_fence_rules(const FenceRules &rules) { fence_rules_ = rules; }
   // `layout` must have passed check_layout().
   Result<FramebufferCache::Import> import(const FrameLayout &layout);
   // Whether a plane over the picture shows the overlays of frames. Any thread; FormatsChanged is

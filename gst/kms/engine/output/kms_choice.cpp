@@ -308,8 +308,8 @@ Result<void> take_output(const Device &device, Reservation &reservation, const O
                       EBUSY);
 }
 
-Result<OutputChoice> read_output_again(Device &device, const Reservation &reservation,
-                                       const OutputRequest &request)
+Result<Output> read_output_again(Device &device, const Reservation &reservation,
+                                 const OutputRequest &request)
 {
   Result<Resources> resources = read_resources(device, request.connector);
   if (!resources)
@@ -321,20 +321,20 @@ Result<OutputChoice> read_output_again(Device &device, const Reservation &reserv
     };
     Result<Output> joined = join_output(*resources, request, is_own, device.name());
     if (!joined)
-      return joined.error();
+      return joined;
     if (Result<void> taken = take_joined_wishes(*joined, request); !taken)
       GSTDRM_DEBUG("%s", taken.error().message.c_str());
-    return OutputChoice{std::move(*joined), std::move(*resources), {}};
+    return joined;
   }
   leave_out(*resources, owns);
   Result<Output> output = choose_output(*resources, request, device.name());
   if (!output)
-    return output.error();
+    return output;
   // another display may do less, and is shown on all the same
   output->vrr = output->vrr && check_timing(device, *output);
   if (Result<void> taken = take_wishes(*output, request); !taken)
     GSTDRM_DEBUG("%s", taken.error().message.c_str());
-  return OutputChoice{std::move(*output), std::move(*resources), {}};
+  return output;
 }
 
 namespace {

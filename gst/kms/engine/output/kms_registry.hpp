@@ -34,11 +34,7 @@ private:
   };
   struct Entry {
     const Device *device = nullptr; // only compared
-    std::weak_ptr<Device> owner;
-    int fd = -1; // the device's, only compared
-    dev_t node = 0;
-    std::string lease;              // empty if there is none
-    const Device *lessor = nullptr; // only compared
+    std::weak_ptr<Device> owner;    // empty while the device is being closed
   };
   template <typename Matches> DevicePtr find(Opening &opening, Matches matches);
   Result<DevicePtr> open_fd(int fd, Opening &opening);
