@@ -189,8 +189,11 @@ int Scanout::flip(Commit &next)
   }
   if (next.cursor == shown_cursor_)
     return ret;
-  refused_cursor_ = std::exchange(next.cursor, shown_cursor_);
-  return flip(next); // so that the frame is shown
+  const Cursor cursor = std::exchange(next.cursor, shown_cursor_);
+  const int without = flip(next); // so that the frame is shown
+  if (without == 0)               // else something else is to blame
+    refused_cursor_ = cursor;
+  return without;
 }
 
 // One commit, of what differs from the last one.
