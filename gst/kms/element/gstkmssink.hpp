@@ -9,10 +9,12 @@
 
 #include <atomic>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <gst/drm/core/ordered_mutex.hpp>
+#include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gst.h>
@@ -22,11 +24,10 @@
 #include "gstkmssinkdisplay.hpp"
 #include "gstkmssinkframes.hpp"
 #include "gstkmssinknegotiation.hpp"
-#include "gstkmssinkreports.hpp"
 
 namespace gstdrm {
 
-class KmsSink {
+class KmsSink final : private kms::DisplayListener {
 public:
   explicit KmsSink(GstVideoSink *element);
   KmsSink(const KmsSink &) = delete;
@@ -98,6 +99,11 @@ private:
   class DeferMessages;
 
   void set_flushing(bool flushing);
+  // Of the display, on threads of its own.
+  void ref() noexcept override { gst_object_ref(element_); }
+  void unref() noexcept override { gst_object_unref(element_); } // which may end this
+  void report(const kms::Report &report) noexcept override;
+  void connector_changed(const std::string &connector, bool connected);
   GstFlowReturn wait_preroll();
   Result<void> start_display();
   Result<std::shared_ptr<kms::Display>> take_output(const std::shared_ptr<kms::Display> &chosen);
@@ -120,7 +126,12 @@ private:
 
   GstVideoSink *element_;                 // borrowed: it owns this
   std::atomic<bool> repeat_asked_{false}; // of repeat_later(), which has not begun
-  SinkReports reports_;                   // before the display, which reports until it is closed
+  // Why the display failed: once for each failure. The message is on the bus before upstream hears
+  // of the failure and posts a message that says less. Before the display, which reports until it
+  // is closed, as the two below.
+  OncePerFailure failure_;
+  std::atomic<bool> lost_announced_{false}; // a warning for a lost frame is on the bus
+  std::atomic<bool> stall_announced_{false};
   Stats stats_;
   SinkDisplay display_;
   SinkBalance balance_{display_};
@@ -172,5 +183,8 @@ private:
   std::vector<GstPtr<GstMessage>> messages_; // in order
   bool asks_for_choice_ = false;             // upstream is to be sent RECONFIGURE
 };
+
+// The element's properties, in its class.
+void install_sink_properties(GObjectClass *klass);
 
 } // namespace gstdrm

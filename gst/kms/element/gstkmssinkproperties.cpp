@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gstkmssinkproperties.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <charconv>
