@@ -121,7 +121,7 @@ Result<void> KmsSink::start_display()
 {
   Result<void> started = display_.get()->start(fences_.rules());
   if (started)
-    warn_of_cursor(display_.restore_cursor());
+    warn_of_cursor(display_.show_wanted_cursor());
   return started;
 }
 

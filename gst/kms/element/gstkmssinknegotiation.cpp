@@ -126,9 +126,13 @@ void SinkNegotiation::restart()
   refusals_.restart();
 }
 
-GstPtr<GstCaps> SinkNegotiation::caps_of(const kms::Display &display) const
+// What the open display takes; in NULL, what any display may take.
+GstPtr<GstCaps> SinkNegotiation::offered_caps() const
 {
-  return display_caps(display, display_.setting<&SinkSettings::zero_copy>(),
+  const std::shared_ptr<kms::Display> display = display_.get();
+  if (!display)
+    return GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_SINK_PAD(element_)));
+  return display_caps(*display, display_.setting<&SinkSettings::zero_copy>(),
                       display_.setting<&SinkSettings::implicit_modifier>());
 }
 
@@ -151,25 +155,20 @@ std::string SinkNegotiation::fix_for(const kms::Display &display, const GstCaps 
 Mismatch SinkNegotiation::mismatch(const GstCaps *sent) const
 {
   const std::shared_ptr<kms::Display> display = display_.get();
-  GstPad *pad = GST_BASE_SINK_PAD(element_);
-  const auto ours =
-      display ? caps_of(*display) : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
-  return describe_mismatch({nothing_in_common(element_),
-                            {origin_name(pad), "has", sent},
-                            {{"The display", "takes", without_overlays(ours.get()), false}}},
-                           [&](const GstCaps *, const GstCaps *) {
-                             if (is_forbidden_copy(sent))
-                               return std::string(kNoCopy);
-                             return display ? fix_for(*display, sent) : kSuggestion;
-                           });
+  return describe_mismatch(
+      {nothing_in_common(element_),
+       {origin_name(GST_BASE_SINK_PAD(element_)), "has", sent},
+       {{"The display", "takes", without_overlays(offered_caps().get()), false}}},
+      [&](const GstCaps *, const GstCaps *) {
+        if (is_forbidden_copy(sent))
+          return std::string(kNoCopy);
+        return display ? fix_for(*display, sent) : kSuggestion;
+      });
 }
 
 GstCaps *SinkNegotiation::query_caps(GstCaps *filter)
 {
-  const std::shared_ptr<kms::Display> display = display_.get();
-  GstPtr<GstCaps> caps =
-      display ? caps_of(*display)
-              : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_SINK_PAD(element_)));
+  GstPtr<GstCaps> caps = offered_caps();
   if (filter)
     caps.reset(filter_caps(GST_PAD_SINK, caps.get(), filter));
   GST_LOG_OBJECT(element_, "caps %" GST_PTR_FORMAT, caps.get());
@@ -230,10 +229,9 @@ void SinkNegotiation::post_refusal(const kms::Display &display, const GstCaps *c
                                .add("caps", caps));
     return;
   }
-  const auto ours = caps_of(display);
   const bool readable = static_cast<bool>(
       read_stream(caps, display.formats(), display_.setting<&SinkSettings::implicit_modifier>()));
-  if (!readable || caps_meet(caps, ours.get())) {
+  if (!readable || caps_meet(caps, offered_caps().get())) {
     post_failure(element_, Failure({}, error).add("caps", caps));
     return;
   }

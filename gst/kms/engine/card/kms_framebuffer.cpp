@@ -98,8 +98,6 @@ Result<std::shared_ptr<Framebuffer>> Framebuffer::import(const std::shared_ptr<D
                                                          const FrameLayout &layout)
 {
   std::shared_ptr<Framebuffer> framebuffer(new Framebuffer(device));
-  framebuffer->width_ = layout.width;
-  framebuffer->height_ = layout.height;
   if (Result<void> added = framebuffer->add(layout); !added)
     return added.error();
   return framebuffer;
