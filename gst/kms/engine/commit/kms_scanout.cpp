@@ -790,7 +790,7 @@ OverlayPlacement Scanout::overlay_placement(const Plan &plan) const
 Result<void> Scanout::draw_overlay(Frame &frame)
 {
   frame.raster.reset();
-  if (!frame.overlay || !plan_ || !plan_->overlay || overlay_refused())
+  if (!plan_ || !plan_->overlay || overlay_refused())
     return {};
   Result<std::shared_ptr<const OverlayRaster>> raster =
       rasters_.draw(frame.overlay, overlay_placement(*plan_));

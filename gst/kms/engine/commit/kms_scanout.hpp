@@ -123,8 +123,8 @@ public:
   // Overlays. Whether frames may have one at present: before the first
   // frame, as far as the planes tell.
   [[nodiscard]] bool can_overlay() const;
-  // Draws the overlay of a frame that flip() shows next, for the place that the picture has now. By
-  // the streaming thread. Error: the frame has no raster.
+  // Draws the overlay of a frame that has one and that flip() shows next, for the place that the
+  // picture has now. By the streaming thread. Error: the frame has no raster.
   Result<void> draw_overlay(Frame &frame);
   // Whether try_overlay() has to be called before a frame with the raster is committed. By the
   // streaming thread.

@@ -734,7 +734,10 @@ Display::OverlayCounters Display::overlay_counters() const
 // A frame that flip() shows next. One whose overlay cannot be drawn is shown without it.
 void Display::draw_overlay(Frame &frame)
 {
-  publish_overlays(); // flip() may have refused the overlay of an earlier frame
+  if (overlay_announced_ && scanout_.overlay_refused()) // by flip(), of an earlier frame
+    publish_overlays();
+  if (!frame.overlay)
+    return;
   if (const Result<void> drawn = scanout_.draw_overlay(frame); !drawn)
     GSTDRM_DEBUG("a frame has no overlay: %s", drawn.error().message.c_str());
   if (frame.raster && scanout_.overlay_is_untried(*frame.raster)) {

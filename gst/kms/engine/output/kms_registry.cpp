@@ -117,14 +117,16 @@ Registry &Registry::get()
   return *registry;
 }
 
-// Waits until the descriptors of devices without users are closed, because these are still master.
-template <typename Matches> Registry::DevicePtr Registry::find(Opening &opening, Matches matches)
+// Waits until the descriptors of the node are closed whose devices have no users, because these
+// are still master.
+template <typename Matches>
+Registry::DevicePtr Registry::find(Opening &opening, dev_t node, Matches matches)
 {
   while (true) {
     bool is_closing = false;
     for (const Entry &entry : entries_) {
       const DevicePtr device = entry.owner.lock();
-      is_closing |= !device;
+      is_closing |= !device && entry.node == node;
       if (!device)
         continue;
       opening.looked_at.push_back(device);
@@ -142,7 +144,7 @@ void Registry::add(const DevicePtr &device)
   device->on_closed_ = [registry = shared_from_this()](const Device &closed) {
     registry->forget(closed);
   };
-  entries_.push_back({device.get(), device});
+  entries_.push_back({device.get(), device, device->node()});
 }
 
 void Registry::forget(const Device &device) noexcept
@@ -161,7 +163,9 @@ Result<Registry::DevicePtr> Registry::open_fd(int fd, Opening &opening)
                             errno_text(error) + ". Pass an open KMS device.",
                         error);
   const auto shared = [&](const Device &device) { return same_file(device.fd(), own.get()); };
-  if (DevicePtr device = find(opening, shared))
+  struct stat status {};
+  (void)fstat(own.get(), &status); // Device::adopt() refuses what is no device
+  if (DevicePtr device = find(opening, status.st_rdev, shared))
     return device;
   return Device::adopt(std::move(own), "");
 }
@@ -173,7 +177,7 @@ Result<Registry::DevicePtr> Registry::open_path(const std::string &path, Opening
     const auto shared = [&](const Device &device) {
       return device.node() == status.st_rdev && !device.lease_;
     };
-    if (DevicePtr device = find(opening, shared))
+    if (DevicePtr device = find(opening, status.st_rdev, shared))
       return device;
   }
   return Device::open_path(path);
@@ -228,7 +232,7 @@ Result<Registry::DevicePtr> Registry::open_lease(const DevicePtr &lessor,
     return device.lease_ && device.lease_->lessor == lessor &&
            device.lease_->connectors == connectors;
   };
-  if (DevicePtr device = find(opening, shared))
+  if (DevicePtr device = find(opening, lessor->node(), shared))
     return device;
   if (Result<void> master = lessor->require_master(); !master)
     return master.error();

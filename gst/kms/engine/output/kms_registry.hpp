@@ -35,8 +35,9 @@ private:
   struct Entry {
     const Device *device = nullptr; // only compared
     std::weak_ptr<Device> owner;    // empty while the device is being closed
+    dev_t node = 0;
   };
-  template <typename Matches> DevicePtr find(Opening &opening, Matches matches);
+  template <typename Matches> DevicePtr find(Opening &opening, dev_t node, Matches matches);
   Result<DevicePtr> open_fd(int fd, Opening &opening);
   Result<DevicePtr> open_path(const std::string &path, Opening &opening);
   Result<DevicePtr> search(const DeviceRequest &request, Opening &opening);
