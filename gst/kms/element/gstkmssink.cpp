@@ -105,7 +105,7 @@ bool KmsSink::start()
   failure_.reset();
   lost_announced_ = stall_announced_ = false;
   frames_.restart();
-  prerolled_ = nullptr;
+  prerolled_ = {};
   display_warned_ = false;
   const SinkSettings settings = display_.settings();
   fences_.start(settings.sync_mode, settings.fence_timeout);
@@ -372,7 +372,7 @@ void KmsSink::keep_if_late(GstBuffer *buffer)
 {
   GstBaseSink *sink = GST_BASE_SINK(element_);
   const gint64 max_lateness = gst_base_sink_get_max_lateness(sink);
-  const bool is_on_screen = prerolled_ == buffer && prerolled_pts_ == GST_BUFFER_PTS(buffer);
+  const bool is_on_screen = prerolled_ == Picture{buffer, GST_BUFFER_PTS(buffer)};
   if (sink->need_preroll || max_lateness < 0 || is_on_screen)
     return;
   const std::optional<DueTime> due = due_time(buffer);
@@ -471,8 +471,9 @@ GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
   const std::shared_ptr<kms::Display> chosen = display_.get();
   if (!chosen)
     return GST_FLOW_FLUSHING;
-  const bool is_prerolled = std::exchange(prerolled_, nullptr) == buffer;
-  if (!in_preroll_ && is_prerolled && prerolled_pts_ == GST_BUFFER_PTS(buffer))
+  const bool is_prerolled =
+      std::exchange(prerolled_, {}) == Picture{buffer, GST_BUFFER_PTS(buffer)};
+  if (!in_preroll_ && is_prerolled)
     return GST_FLOW_OK; // on screen since preroll
   kept_.reset();
   late_.reset();
@@ -496,10 +497,8 @@ GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
   const GstFlowReturn ret =
       show(**display, buffer, *frame,
            sync ? kms::FlipQueue::Overflow::Replace : kms::FlipQueue::Overflow::Wait);
-  if (in_preroll_ && ret == GST_FLOW_OK) {
-    prerolled_ = buffer;
-    prerolled_pts_ = GST_BUFFER_PTS(buffer);
-  }
+  if (in_preroll_ && ret == GST_FLOW_OK)
+    prerolled_ = {buffer, GST_BUFFER_PTS(buffer)};
   return ret;
 }
 
@@ -507,7 +506,7 @@ void KmsSink::forget_frames()
 {
   PrerollLock preroll(GST_BASE_SINK(element_));
   preroll.lock();
-  prerolled_ = nullptr;
+  prerolled_ = {};
   kept_.reset();
   late_.reset();
   if (const std::shared_ptr<kms::Display> display = display_.get())

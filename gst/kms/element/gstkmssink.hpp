@@ -117,6 +117,12 @@ private:
     GstClockTime running = 0;
   };
   [[nodiscard]] std::optional<DueTime> due_time(GstBuffer *buffer) const;
+  struct Picture {
+    const GstBuffer *buffer = nullptr; // only compared
+    // The pool may reuse the buffer if the base class dropped it.
+    GstClockTime pts = GST_CLOCK_TIME_NONE;
+    friend bool operator==(const Picture &, const Picture &) = default;
+  };
   Result<kms::Frame> make_frame(kms::Display &display, GstBuffer *buffer);
   GstFlowReturn show(kms::Display &display, GstBuffer *buffer, kms::Frame &frame,
                      kms::FlipQueue::Overflow overflow);
@@ -149,9 +155,7 @@ private:
   // Under the preroll lock:
   GstPtr<GstBuffer> kept_; // on screen in place of the base class's last buffer
   GstPtr<GstBuffer> late_; // may be dropped by the base class; shown if no other frame comes
-  const GstBuffer *prerolled_ = nullptr; // only compared: rendered next, and on screen already
-  // PTS of `prerolled_`. Needed because the pool may reuse the buffer if the base class dropped it.
-  GstClockTime prerolled_pts_ = GST_CLOCK_TIME_NONE;
+  Picture prerolled_;      // rendered next, and on screen already
 };
 
 // Defers what the present thread has the sink send under GStreamer's preroll lock, messages and

@@ -182,15 +182,12 @@ Result<std::vector<ModeTry>> modes_for(const Output &output, const Picture &pict
                                        bool is_fixed)
 {
   const FormatSet offered = output.formats();
-  if (!offered.contains(picture.format)) {
-    std::string ids;
-    for (const Plane &plane : output.planes)
-      ids += (ids.empty() ? "" : ", ") + std::to_string(plane.id);
+  if (!offered.contains(picture.format))
     return Error{ErrorCode::Unsupported,
                  "No plane of " + device_name + " for connector " + output.connector.name +
-                     " shows " + describe_format(picture.format) + ". Planes " + ids + " show " +
-                     list_formats(offered) + ". " + nearest_fix(offered, picture.format)};
-  }
+                     " shows " + describe_format(picture.format) + ". Planes " +
+                     list_planes(output.planes) + " show " + list_formats(offered) + ". " +
+                     nearest_fix(offered, picture.format)};
   if (output.joined)
     return std::vector<ModeTry>{{*output.joined, false}};
   const double aspect = static_cast<double>(picture.width) * picture.par_n /

@@ -137,6 +137,9 @@ struct OutputRequest {
   bool implicit_modifiers = false;
 };
 
+// "31, 38"; "none" of no planes.
+std::string list_planes(const std::vector<Plane> &planes);
+
 // What one sink drives.
 struct Output {
   Connector connector;
