@@ -38,7 +38,6 @@
 #include "gstkmssink.hpp"
 #include "gstkmssinkbalance.hpp"
 #include "gstkmssinkcaps.hpp"
-#include "gstkmssinkproperties.hpp"
 
 #define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
 GST_DEBUG_CATEGORY(gst_kms_dmabuf_sink_debug);

@@ -68,14 +68,14 @@ private:
 } // namespace
 
 KmsSink::KmsSink(GstVideoSink *element)
-    : element_(element), reports_(*this, GST_ELEMENT(element)), fences_(GST_ELEMENT(element)),
-      negotiation_(element, display_), frames_(GST_ELEMENT(element), display_, fences_, stats_)
+    : element_(element), fences_(GST_ELEMENT(element)), negotiation_(element, display_),
+      frames_(GST_ELEMENT(element), display_, fences_, stats_)
 {
 }
 
 bool KmsSink::open()
 {
-  if (Result<void> opened = display_.open(reports_); !opened) {
+  if (Result<void> opened = display_.open(*this); !opened) {
     post_failure(GST_ELEMENT(element_),
                  Failure({}, opened.error()).add("device", display_.settings().device.path));
     return false;
@@ -102,9 +102,10 @@ bool KmsSink::start()
   negotiation_.restart();
   display_.change(
       [](SinkSettings &settings) { settings.tag_direction = GST_VIDEO_ORIENTATION_IDENTITY; });
-  reports_.restart();
+  failure_.reset();
+  lost_announced_ = stall_announced_ = false;
   frames_.restart();
-  prerolled_ = nullptr;
+  prerolled_ = {};
   display_warned_ = false;
   const SinkSettings settings = display_.settings();
   fences_.start(settings.sync_mode, settings.fence_timeout);
@@ -118,11 +119,9 @@ bool KmsSink::start()
 
 Result<void> KmsSink::start_display()
 {
-  const std::shared_ptr<kms::Display> display = display_.get();
-  display->set_fence_rules(fences_.rules());
-  Result<void> started = display->start();
+  Result<void> started = display_.get()->start(fences_.rules());
   if (started)
-    warn_of_cursor(display_.restore_cursor());
+    warn_of_cursor(display_.show_wanted_cursor());
   return started;
 }
 
@@ -136,7 +135,7 @@ KmsSink::take_output(const std::shared_ptr<kms::Display> &chosen)
     return chosen;
   const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(element_)));
   const std::lock_guard repeats(repeat_lock_); // no frame is repeated meanwhile
-  if (!display_.open_another(reports_))
+  if (!display_.open_another(*this))
     return taken.error();
   std::shared_ptr<kms::Display> display = display_.get();
   GST_INFO_OBJECT(element_, "shows on %s now", display->describe().c_str());
@@ -188,7 +187,7 @@ bool KmsSink::is_started()
 void KmsSink::set_flushing(bool flushing)
 {
   frames_.set_flushing(flushing);
-  reports_.set_flushing(flushing);
+  failure_.set_flushing(flushing);
   if (const std::shared_ptr<kms::Display> display = display_.get())
     display->set_flushing(flushing);
 }
@@ -200,7 +199,8 @@ bool KmsSink::set_caps(GstCaps *caps)
     return false; // the sink is being shut down
   if (negotiation_.has_refused(caps))
     return false;
-  const MessagesKept kept(*this); // the base class holds the preroll lock around each CAPS event
+  const DeferMessages deferred(
+      *this); // the base class holds the preroll lock around each CAPS event
   Result<SinkStream> stream = Error{ErrorCode::Caps, "", 0};
   {
     const std::lock_guard repeats(repeat_lock_); // no frame of the old caps meanwhile
@@ -280,35 +280,50 @@ GstSample *KmsSink::snapshot()
   return gst_sample_new(buffer.get(), caps.get(), nullptr, nullptr);
 }
 
-// The caller holds the preroll lock, which is released and retaken to post. Returns true if it was
-// released.
-bool KmsSink::post_kept() noexcept
+bool KmsSink::DeferMessages::send() noexcept
 {
-  HeldMessages::Kept kept = messages_.end();
-  if (kept.messages.empty() && !kept.asks_for_choice)
+  current_ = std::exchange(outer_, nullptr);
+  if (messages_.empty() && !asks_for_choice_)
     return false;
-  GstBaseSink *sink = GST_BASE_SINK(element_);
+  GstBaseSink *sink = GST_BASE_SINK(sink_.element_);
   GST_BASE_SINK_PREROLL_UNLOCK(sink);
-  for (GstPtr<GstMessage> &message : kept.messages)
-    gst_element_post_message(GST_ELEMENT(element_), message.release());
-  if (kept.asks_for_choice)
-    negotiation_.request_choice();
+  for (GstPtr<GstMessage> &message : std::exchange(messages_, {}))
+    gst_element_post_message(GST_ELEMENT(sink), message.release());
+  if (std::exchange(asks_for_choice_, false))
+    sink_.negotiation_.request_choice();
   GST_BASE_SINK_PREROLL_LOCK(sink);
   return true;
 }
 
-// While messages are kept. The base class signals only who waits already: what has changed while
-// the lock was let go is looked at here.
+bool KmsSink::keep_message(GstMessage *message)
+{
+  DeferMessages *deferred = DeferMessages::of(*this);
+  if (deferred)
+    deferred->add(message);
+  return deferred != nullptr;
+}
+
+void KmsSink::request_choice()
+{
+  if (DeferMessages *deferred = DeferMessages::of(*this))
+    deferred->add_choice();
+  else
+    negotiation_.request_choice();
+}
+
+// While messages are deferred. The base class signals only who waits already: what has changed
+// while the lock was released is looked at here.
 GstFlowReturn KmsSink::wait_preroll()
 {
   GstBaseSink *sink = GST_BASE_SINK(element_);
-  const bool let_go = post_kept();
+  DeferMessages *deferred = DeferMessages::of(*this);
+  const bool let_go = deferred->send();
   GstFlowReturn ret = GST_FLOW_OK;
   if (let_go && sink->flushing)
     ret = GST_FLOW_FLUSHING;
   else if (!let_go || sink->need_preroll)
     ret = gst_base_sink_wait_preroll(sink);
-  messages_.begin();
+  deferred->resume();
   return ret;
 }
 
@@ -357,7 +372,7 @@ void KmsSink::keep_if_late(GstBuffer *buffer)
 {
   GstBaseSink *sink = GST_BASE_SINK(element_);
   const gint64 max_lateness = gst_base_sink_get_max_lateness(sink);
-  const bool is_on_screen = prerolled_ == buffer && prerolled_pts_ == GST_BUFFER_PTS(buffer);
+  const bool is_on_screen = prerolled_ == Picture{buffer, GST_BUFFER_PTS(buffer)};
   if (sink->need_preroll || max_lateness < 0 || is_on_screen)
     return;
   const std::optional<DueTime> due = due_time(buffer);
@@ -389,7 +404,7 @@ GstFlowReturn KmsSink::show(kms::Display &display, GstBuffer *buffer, kms::Frame
     const Result<kms::Shown> shown = display.show(frame, overflow);
     if (!shown && shown.error().code == ErrorCode::Unsupported && frames_.shift_instead_of(frame)) {
       GST_INFO_OBJECT(element_, "no part of a frame: %s", shown.error().message.c_str());
-      Result<kms::Frame> shifted = frames_.make(display, buffer);
+      Result<kms::Frame> shifted = make_frame(display, buffer);
       if (!shifted)
         return fail(shifted.error());
       shifted->due_ns = frame.due_ns;
@@ -406,7 +421,7 @@ GstFlowReturn KmsSink::show(kms::Display &display, GstBuffer *buffer, kms::Frame
       return GST_FLOW_OK;
     if (*shown == kms::Shown::Failed) {
       if (const std::optional<Error> failure = display.failure())
-        reports_.post_failure(*failure);
+        failure_.post(GST_ELEMENT(element_), *failure);
       return GST_FLOW_ERROR;
     }
     if (const GstFlowReturn ret = wait_preroll(); ret != GST_FLOW_OK)
@@ -421,11 +436,15 @@ Result<kms::Frame> KmsSink::make_frame(kms::Display &display, GstBuffer *buffer)
   const Result<GstVideoRectangle> part = frames_.shown_part(buffer);
   if (!part)
     return part.error();
+  const kms::Origin origin{static_cast<std::uint32_t>(part->x),
+                           static_cast<std::uint32_t>(part->y)};
   const GstVideoInfo &shown = frames_.video_info();
   if (part->w == GST_VIDEO_INFO_WIDTH(&shown) && part->h == GST_VIDEO_INFO_HEIGHT(&shown))
-    return frames_.make(display, buffer);
+    return frames_.make(display, buffer, origin);
   const auto current =
       GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(element_)));
+  if (!current)
+    return Error{ErrorCode::Caps, "The pad is being deactivated.", 0};
   const auto caps = GstPtr<GstCaps>::adopt(gst_caps_copy(current.get()));
   gst_caps_set_simple(caps.get(), "width", G_TYPE_INT, part->w, "height", G_TYPE_INT, part->h,
                       nullptr);
@@ -433,14 +452,14 @@ Result<kms::Frame> KmsSink::make_frame(kms::Display &display, GstBuffer *buffer)
   if (!stream)
     return stream.error();
   frames_.show_parts(*stream);
-  return frames_.make(display, buffer);
+  return frames_.make(display, buffer, origin);
 }
 
 GstFlowReturn KmsSink::show_frame(GstBuffer *buffer)
 {
   GstFlowReturn ret = GST_FLOW_ERROR;
   {
-    const MessagesKept kept(*this);
+    const DeferMessages deferred(*this);
     ret = show_now(buffer);
   }
   // A flush may have come while a message was posted; the base class does not look again.
@@ -452,8 +471,9 @@ GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
   const std::shared_ptr<kms::Display> chosen = display_.get();
   if (!chosen)
     return GST_FLOW_FLUSHING;
-  const bool is_prerolled = std::exchange(prerolled_, nullptr) == buffer;
-  if (!in_preroll_ && is_prerolled && prerolled_pts_ == GST_BUFFER_PTS(buffer))
+  const bool is_prerolled =
+      std::exchange(prerolled_, {}) == Picture{buffer, GST_BUFFER_PTS(buffer)};
+  if (!in_preroll_ && is_prerolled)
     return GST_FLOW_OK; // on screen since preroll
   kept_.reset();
   late_.reset();
@@ -477,10 +497,8 @@ GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
   const GstFlowReturn ret =
       show(**display, buffer, *frame,
            sync ? kms::FlipQueue::Overflow::Replace : kms::FlipQueue::Overflow::Wait);
-  if (in_preroll_ && ret == GST_FLOW_OK) {
-    prerolled_ = buffer;
-    prerolled_pts_ = GST_BUFFER_PTS(buffer);
-  }
+  if (in_preroll_ && ret == GST_FLOW_OK)
+    prerolled_ = {buffer, GST_BUFFER_PTS(buffer)};
   return ret;
 }
 
@@ -488,7 +506,7 @@ void KmsSink::forget_frames()
 {
   PrerollLock preroll(GST_BASE_SINK(element_));
   preroll.lock();
-  prerolled_ = nullptr;
+  prerolled_ = {};
   kept_.reset();
   late_.reset();
   if (const std::shared_ptr<kms::Display> display = display_.get())
@@ -525,7 +543,7 @@ try {
 // With the preroll lock held.
 void KmsSink::repeat_now()
 {
-  const MessagesKept kept(*this); // until the next lock is let go as well
+  const DeferMessages deferred(*this); // until the next lock is let go as well
   // A thread that changes the caps or stops the display holds this lock, and may wait for the
   // present thread.
   const std::unique_lock repeats(repeat_lock_, std::try_to_lock);
@@ -533,7 +551,7 @@ void KmsSink::repeat_now()
     show_last(*display_.get());
 }
 
-// With the preroll lock held, and messages kept. Between two caps there is nothing to show.
+// With the preroll lock held, and messages deferred. Between two caps there is nothing to show.
 void KmsSink::show_last(kms::Display &display)
 {
   if (late_)
@@ -574,7 +592,7 @@ void KmsSink::give_back()
 {
   PrerollLock preroll(GST_BASE_SINK(element_)); // keeps whoever repeats a frame away
   preroll.lock();
-  const MessagesKept kept_messages(*this);
+  const DeferMessages deferred(*this);
   const std::shared_ptr<kms::Display> display = display_.get();
   if (!display || !is_started())
     return;
@@ -588,7 +606,7 @@ void KmsSink::give_back()
   if (shown && !frames_.is_own(shown)) {
     Result<GstPtr<GstBuffer>> copied = frames_.keep(*display, shown);
     Result<kms::Frame> frame =
-        copied ? frames_.make(*display, copied->get()) : Result<kms::Frame>(copied.error());
+        copied ? frames_.make(*display, copied->get(), {}) : Result<kms::Frame>(copied.error());
     const Result<kms::Shown> kept = frame ? display->show(*frame, kms::FlipQueue::Overflow::Wait)
                                           : Result<kms::Shown>(frame.error());
     if (kept && *kept == kms::Shown::Yes) {
@@ -631,6 +649,82 @@ GstEvent *KmsSink::with_flip_time(GstEvent *event)
   }
   return gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, std::max(proportion, slower), late->late_ns,
                            late->stamp);
+}
+
+void KmsSink::connector_changed(const std::string &connector, bool connected)
+{
+  const auto alive = GstPtr<GstElement>::share(GST_ELEMENT(element_)); // the handler may let it go
+  GST_INFO_OBJECT(element_, "%s was %s", connector.c_str(), connected ? "plugged in" : "unplugged");
+  GstStructure *structure =
+      gst_structure_new("kms-hotplug", "connector", G_TYPE_STRING, connector.c_str(), "connected",
+                        G_TYPE_BOOLEAN, connected ? TRUE : FALSE, nullptr);
+  gst_element_post_message(GST_ELEMENT(element_),
+                           gst_message_new_element(GST_OBJECT(element_), structure));
+  // In PAUSED, or between the slides of a show, the next frame may be far away.
+  if (connected)
+    repeat_frame();
+}
+
+void KmsSink::report(const kms::Report &report) noexcept
+try {
+  using What = kms::Report::What;
+  const char *why = report.error.message.c_str();
+  const int number = report.error.sys_errno;
+  switch (report.what) {
+  case What::Failed:
+    return failure_.post(GST_ELEMENT(element_), report.error);
+  case What::FormatsChanged:
+    return request_choice();
+  case What::RepaintWanted: // while no frames come; one that comes later finds everything shown
+    return repeat_frame();
+  case What::Unplugged:
+  case What::PluggedIn:
+    return connector_changed(report.text, report.what == What::PluggedIn);
+  // One message on the bus from start to stop; each stall and each lost frame in the log.
+  case What::Stalled:
+    GST_WARNING_OBJECT(element_, "%s", why);
+    if (!stall_announced_.exchange(true))
+      GST_ELEMENT_WARNING(element_, RESOURCE, FAILED, ("%s", why), ("errno %d", number));
+    return;
+  case What::FrameLost:
+    GST_WARNING_OBJECT(element_, "%s", why);
+    if (!lost_announced_.exchange(true))
+      GST_ELEMENT_WARNING(element_, RESOURCE, SYNC, ("%s", why),
+                          ("errno %d; drm-stats counts them", number));
+    return;
+  case What::MasterLost:
+    GST_ELEMENT_WARNING(element_, RESOURCE, NOT_AUTHORIZED,
+                        ("Frames are dropped until the display is this program's again. %s", why),
+                        ("errno %d", number));
+    return;
+  case What::MasterRegained:
+    GST_INFO_OBJECT(element_, "the display is this program's again");
+    return;
+  case What::OutputDark:
+    GST_ELEMENT_WARNING(element_, RESOURCE, NOT_FOUND, ("%s", why), ("errno %d", number));
+    return;
+  case What::OutputLit:
+    GST_INFO_OBJECT(element_, "the display is on again");
+    return;
+  case What::PicturePlaced:
+    GST_INFO_OBJECT(element_, "showing on %s", report.text.c_str());
+    return;
+  case What::OverlayRefused: // upstream is asked to blend by itself: FormatsChanged comes too
+    GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS, ("%s", why),
+                        ("errno %d; drm-stats counts refusals and copies", number));
+    return;
+  case What::ViewRefused:
+    GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS, ("The picture stays as it was. %s", why),
+                        ("errno %d", number));
+    return;
+  case What::TurnLeftOut:
+    GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS,
+                        ("The picture is shown without the turn that its stream asks for. %s", why),
+                        ("errno %d", number));
+    return;
+  }
+} catch (...) {
+  post_exception(element_, __func__);
 }
 
 } // namespace gstdrm

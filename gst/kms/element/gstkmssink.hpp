@@ -9,11 +9,12 @@
 
 #include <atomic>
 #include <optional>
-#include <thread>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <gst/drm/core/ordered_mutex.hpp>
+#include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gst.h>
@@ -23,51 +24,10 @@
 #include "gstkmssinkdisplay.hpp"
 #include "gstkmssinkframes.hpp"
 #include "gstkmssinknegotiation.hpp"
-#include "gstkmssinkreports.hpp"
 
 namespace gstdrm {
 
-// What the sink sends while GStreamer's preroll lock is held, messages and RECONFIGURE: it is kept
-// until the lock is let go, so that an application's synchronous bus handler, and whoever handles
-// the event upstream, finds no lock in its way.
-class HeldMessages {
-public:
-  struct Kept {
-    std::vector<GstPtr<GstMessage>> messages;
-    bool asks_for_choice = false; // upstream is to be sent RECONFIGURE
-  };
-  // From begin() to end() what the present thread sends is kept. One thread at a time, which
-  // the preroll lock sees to; not nested.
-  void begin() noexcept { holder_ = std::this_thread::get_id(); }
-  // (transfer full) What was kept, in order.
-  [[nodiscard]] Kept end() noexcept
-  {
-    holder_ = std::thread::id();
-    return std::exchange(kept_, {});
-  }
-  // Takes the message where it is one to keep. Returns false if it is to be posted now. Any thread.
-  bool keep(GstMessage *message)
-  {
-    if (holder_ != std::this_thread::get_id())
-      return false;
-    kept_.messages.push_back(GstPtr<GstMessage>::adopt(message));
-    return true;
-  }
-  // The same for RECONFIGURE. Any thread.
-  bool keep_choice() noexcept
-  {
-    if (holder_ != std::this_thread::get_id())
-      return false;
-    kept_.asks_for_choice = true;
-    return true;
-  }
-
-private:
-  std::atomic<std::thread::id> holder_{std::thread::id()};
-  Kept kept_; // the holder's
-};
-
-class KmsSink {
+class KmsSink final : private kms::DisplayListener {
 public:
   explicit KmsSink(GstVideoSink *element);
   KmsSink(const KmsSink &) = delete;
@@ -85,7 +45,7 @@ public:
 
   // (transfer full) Takes a message of the element that may not be posted now, and posts it later.
   // Returns false if it is to be posted now. Any thread.
-  bool keep_message(GstMessage *message) { return messages_.keep(message); }
+  bool keep_message(GstMessage *message);
 
   // Changes of state. false: the reason is on the bus.
   bool open();
@@ -101,11 +61,7 @@ public:
   // (transfer full) Any thread.
   GstCaps *query_caps(GstCaps *filter) { return negotiation_.query_caps(filter); }
   // The display offers something else than before. Any thread, without a lock.
-  void request_choice()
-  {
-    if (!messages_.keep_choice())
-      negotiation_.request_choice();
-  }
+  void request_choice();
 
   // The functions from here to with_flip_time() are called by the streaming thread.
   // Another producer may have taken the place of the one before.
@@ -140,10 +96,14 @@ public:
 
 private:
   static constexpr int kRepeatLockRank = 10; // before every other lock of the sink
-  class MessagesKept;
+  class DeferMessages;
 
-  bool post_kept() noexcept;
   void set_flushing(bool flushing);
+  // Of the display, on threads of its own.
+  void ref() noexcept override { gst_object_ref(element_); }
+  void unref() noexcept override { gst_object_unref(element_); } // which may end this
+  void report(const kms::Report &report) noexcept override;
+  void connector_changed(const std::string &connector, bool connected);
   GstFlowReturn wait_preroll();
   Result<void> start_display();
   Result<std::shared_ptr<kms::Display>> take_output(const std::shared_ptr<kms::Display> &chosen);
@@ -157,6 +117,12 @@ private:
     GstClockTime running = 0;
   };
   [[nodiscard]] std::optional<DueTime> due_time(GstBuffer *buffer) const;
+  struct Picture {
+    const GstBuffer *buffer = nullptr; // only compared
+    // The pool may reuse the buffer if the base class dropped it.
+    GstClockTime pts = GST_CLOCK_TIME_NONE;
+    friend bool operator==(const Picture &, const Picture &) = default;
+  };
   Result<kms::Frame> make_frame(kms::Display &display, GstBuffer *buffer);
   GstFlowReturn show(kms::Display &display, GstBuffer *buffer, kms::Frame &frame,
                      kms::FlipQueue::Overflow overflow);
@@ -165,9 +131,13 @@ private:
   void warn_of_display(const Result<void> &put_back);
 
   GstVideoSink *element_;                 // borrowed: it owns this
-  HeldMessages messages_;                 // guarded by the preroll lock
   std::atomic<bool> repeat_asked_{false}; // of repeat_later(), which has not begun
-  SinkReports reports_;                   // before the display, which reports until it is closed
+  // Why the display failed: once for each failure. The message is on the bus before upstream hears
+  // of the failure and posts a message that says less. Before the display, which reports until it
+  // is closed, as the two below.
+  OncePerFailure failure_;
+  std::atomic<bool> lost_announced_{false}; // a warning for a lost frame is on the bus
+  std::atomic<bool> stall_announced_{false};
   Stats stats_;
   SinkDisplay display_;
   SinkBalance balance_{display_};
@@ -185,22 +155,40 @@ private:
   // Under the preroll lock:
   GstPtr<GstBuffer> kept_; // on screen in place of the base class's last buffer
   GstPtr<GstBuffer> late_; // may be dropped by the base class; shown if no other frame comes
-  const GstBuffer *prerolled_ = nullptr; // only compared: rendered next, and on screen already
-  // PTS of `prerolled_`. Needed because the pool may reuse the buffer if the base class dropped it.
-  GstClockTime prerolled_pts_ = GST_CLOCK_TIME_NONE;
+  Picture prerolled_;      // rendered next, and on screen already
 };
 
-// Defers messages and RECONFIGURE until the preroll lock is released, and sends them
-// without it.
-class KmsSink::MessagesKept {
+// Defers what the present thread has the sink send under GStreamer's preroll lock, messages and
+// RECONFIGURE, until the lock is released: an application's synchronous bus handler, and whoever
+// handles the event upstream, finds no lock in its way.
+class KmsSink::DeferMessages {
 public:
-  explicit MessagesKept(KmsSink &sink) noexcept : sink_(sink) { sink_.messages_.begin(); }
-  ~MessagesKept() { sink_.post_kept(); }
-  MessagesKept(const MessagesKept &) = delete;
-  MessagesKept &operator=(const MessagesKept &) = delete;
+  // The caller holds the preroll lock.
+  explicit DeferMessages(KmsSink &sink) noexcept : sink_(sink) { resume(); }
+  ~DeferMessages() { send(); }
+  DeferMessages(const DeferMessages &) = delete;
+  DeferMessages &operator=(const DeferMessages &) = delete;
+  // That of the present thread; nullptr: what the sink sends is sent at once.
+  static DeferMessages *of(const KmsSink &sink) noexcept
+  {
+    return current_ && &current_->sink_ == &sink ? current_ : nullptr;
+  }
+  void add(GstMessage *message) { messages_.push_back(GstPtr<GstMessage>::adopt(message)); }
+  void add_choice() noexcept { asks_for_choice_ = true; }
+  // Releases the preroll lock to send what there is, and retakes it. Nothing is deferred from then
+  // on, until resume(). Returns true if the lock was released.
+  bool send() noexcept;
+  void resume() noexcept { outer_ = std::exchange(current_, this); }
 
 private:
+  static inline thread_local DeferMessages *current_ = nullptr;
   KmsSink &sink_;
+  DeferMessages *outer_ = nullptr;           // of another sink, or of a thread that is in send()
+  std::vector<GstPtr<GstMessage>> messages_; // in order
+  bool asks_for_choice_ = false;             // upstream is to be sent RECONFIGURE
 };
+
+// The element's properties, in its class.
+void install_sink_properties(GObjectClass *klass);
 
 } // namespace gstdrm

@@ -194,11 +194,6 @@ Result<void> SinkDisplay::show_wanted_cursor()
   }
 }
 
-Result<void> SinkDisplay::restore_cursor()
-{
-  return settings().cursor_image ? show_wanted_cursor() : Result<void>();
-}
-
 Result<std::shared_ptr<kms::Display>> SinkDisplay::open_display(kms::DisplayListener &listener,
                                                                 const kms::Display *former) const
 {

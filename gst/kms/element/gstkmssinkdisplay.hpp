@@ -67,8 +67,8 @@ public:
   void change(const std::function<void(SinkSettings &)> &change);
   // nullptr: no cursor. The image is kept for the next display, also where this one refuses it.
   Result<void> set_cursor_image(GstSample *sample);
-  // Hands a display that has started the cursor that was set before.
-  Result<void> restore_cursor();
+  // Hands the open display the image that is set, as to one that has just started.
+  Result<void> show_wanted_cursor();
 
   // Opens what the settings ask for. `listener` outlives the display.
   Result<void> open(kms::DisplayListener &listener);
@@ -85,7 +85,6 @@ private:
   Result<std::shared_ptr<kms::Display>> open_display(kms::DisplayListener &listener,
                                                      const kms::Display *former) const;
   std::shared_ptr<kms::Display> set_display(std::shared_ptr<kms::Display> display);
-  Result<void> show_wanted_cursor();
   void follow_settings();
 
   static constexpr int kLockRank = 20; // above the repeat lock, below the engine's

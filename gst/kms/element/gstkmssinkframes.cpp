@@ -127,13 +127,9 @@ GstPtr<GstBuffer> SinkFrames::with_overlays_of_part(GstBuffer *buffer, kms::Orig
   return copy;
 }
 
-Result<kms::Frame> SinkFrames::make(kms::Display &display, GstBuffer *given)
+Result<kms::Frame> SinkFrames::make(kms::Display &display, GstBuffer *given, kms::Origin part)
 {
   const GstPtr<GstBuffer> whole = with_whole_size(given);
-  const Result<Corner> corner = visible_corner(whole.get(), video_info());
-  if (!corner)
-    return corner.error();
-  const kms::Origin part{corner->x, corner->y};
   const GstPtr<GstBuffer> own = with_overlays_of_part(whole.get(), part);
   GstBuffer *buffer = own.get();
   const std::vector<GstVideoOverlayComposition *> compositions = compositions_of(buffer);

@@ -79,7 +79,8 @@ public:
   // Of the present caps, in the size that is shown.
   [[nodiscard]] const GstVideoInfo &video_info() const noexcept { return stream_.info.vinfo; }
 
-  Result<kms::Frame> make(kms::Display &display, GstBuffer *buffer);
+  // `part` is where shown_part() begins.
+  Result<kms::Frame> make(kms::Display &display, GstBuffer *buffer, kms::Origin part);
   // The display shows no part of such a frame: from now on a part is imported by itself, where it
   // begins at a byte. false: the frame is no part of a larger one, or was imported so.
   bool shift_instead_of(const kms::Frame &refused)

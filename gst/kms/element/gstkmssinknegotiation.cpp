@@ -42,11 +42,6 @@ GstPtr<GstCaps> without_overlays(const GstCaps *caps)
   return rest;
 }
 
-std::string size_text(std::uint32_t width, std::uint32_t height)
-{
-  return std::to_string(width) + "x" + std::to_string(height);
-}
-
 // Where pictures have to cover the screen; empty otherwise.
 std::string describe_only_sizes(const kms::SizeLimits &limits, gint width, gint height)
 {
@@ -57,7 +52,7 @@ std::string describe_only_sizes(const kms::SizeLimits &limits, gint width, gint 
     if (static_cast<gint>(w) == width && static_cast<gint>(h) == height)
       return "";
     if (i < kMost)
-      list += (i > 0 ? ", " : "") + size_text(w, h);
+      list += (i > 0 ? ", " : "") + kms::describe_size(w, h);
   }
   if (limits.only.size() > kMost)
     list += " and " + std::to_string(limits.only.size() - kMost) + " more";
@@ -84,8 +79,9 @@ std::string describe_size_refusal(const kms::SizeLimits &limits, const GstCaps *
   if (between(width, limits.min_width, limits.max_width) &&
       between(height, limits.min_height, limits.max_height))
     return "";
-  return "The display takes sizes from " + size_text(limits.min_width, limits.min_height) + " to " +
-         size_text(limits.max_width, limits.max_height) + ". Put videoscale before the sink.";
+  return "The display takes sizes from " + kms::describe_size(limits.min_width, limits.min_height) +
+         " to " + kms::describe_size(limits.max_width, limits.max_height) +
+         ". Put videoscale before the sink.";
 }
 
 // The size of a frame, or for a layout that only its driver knows, of the same pixels in a linear
@@ -130,9 +126,13 @@ void SinkNegotiation::restart()
   refusals_.restart();
 }
 
-GstPtr<GstCaps> SinkNegotiation::caps_of(const kms::Display &display) const
+// What the open display takes; in NULL, what any display may take.
+GstPtr<GstCaps> SinkNegotiation::offered_caps() const
 {
-  return display_caps(display, display_.setting<&SinkSettings::zero_copy>(),
+  const std::shared_ptr<kms::Display> display = display_.get();
+  if (!display)
+    return GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_SINK_PAD(element_)));
+  return display_caps(*display, display_.setting<&SinkSettings::zero_copy>(),
                       display_.setting<&SinkSettings::implicit_modifier>());
 }
 
@@ -155,25 +155,20 @@ std::string SinkNegotiation::fix_for(const kms::Display &display, const GstCaps 
 Mismatch SinkNegotiation::mismatch(const GstCaps *sent) const
 {
   const std::shared_ptr<kms::Display> display = display_.get();
-  GstPad *pad = GST_BASE_SINK_PAD(element_);
-  const auto ours =
-      display ? caps_of(*display) : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
-  return describe_mismatch({nothing_in_common(element_),
-                            {origin_name(pad), "has", sent},
-                            {{"The display", "takes", without_overlays(ours.get()), false}}},
-                           [&](const GstCaps *, const GstCaps *) {
-                             if (is_forbidden_copy(sent))
-                               return std::string(kNoCopy);
-                             return display ? fix_for(*display, sent) : kSuggestion;
-                           });
+  return describe_mismatch(
+      {nothing_in_common(element_),
+       {origin_name(GST_BASE_SINK_PAD(element_)), "has", sent},
+       {{"The display", "takes", without_overlays(offered_caps().get()), false}}},
+      [&](const GstCaps *, const GstCaps *) {
+        if (is_forbidden_copy(sent))
+          return std::string(kNoCopy);
+        return display ? fix_for(*display, sent) : kSuggestion;
+      });
 }
 
 GstCaps *SinkNegotiation::query_caps(GstCaps *filter)
 {
-  const std::shared_ptr<kms::Display> display = display_.get();
-  GstPtr<GstCaps> caps =
-      display ? caps_of(*display)
-              : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_SINK_PAD(element_)));
+  GstPtr<GstCaps> caps = offered_caps();
   if (filter)
     caps.reset(filter_caps(GST_PAD_SINK, caps.get(), filter));
   GST_LOG_OBJECT(element_, "caps %" GST_PTR_FORMAT, caps.get());
@@ -234,10 +229,9 @@ void SinkNegotiation::post_refusal(const kms::Display &display, const GstCaps *c
                                .add("caps", caps));
     return;
   }
-  const auto ours = caps_of(display);
   const bool readable = static_cast<bool>(
       read_stream(caps, display.formats(), display_.setting<&SinkSettings::implicit_modifier>()));
-  if (!readable || caps_meet(caps, ours.get())) {
+  if (!readable || caps_meet(caps, offered_caps().get())) {
     post_failure(element_, Failure({}, error).add("caps", caps));
     return;
   }

@@ -48,7 +48,7 @@ public:
   void request_choice() { refusals_.request_choice(); }
 
 private:
-  [[nodiscard]] GstPtr<GstCaps> caps_of(const kms::Display &display) const;
+  [[nodiscard]] GstPtr<GstCaps> offered_caps() const;
   [[nodiscard]] Mismatch mismatch(const GstCaps *sent) const;
   void post_refusal(const kms::Display &display, const GstCaps *caps, const Error &error);
   [[nodiscard]] std::string fix_for(const kms::Display &display, const GstCaps *sent) const;

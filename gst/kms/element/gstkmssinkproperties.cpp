@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gstkmssinkproperties.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <gst/drm/drm.h>
@@ -25,46 +23,6 @@
 namespace gstdrm {
 
 namespace {
-
-enum SinkProperty : guint {
-  PROP_0,
-  PROP_DRIVER_NAME,
-  PROP_BUS_ID,
-  PROP_DEVICE,
-  PROP_FD,
-  PROP_LEASE,
-  PROP_CONNECTOR,
-  PROP_PLANE_ID,
-  PROP_MODE,
-  PROP_MODE_CHANGES,
-  PROP_CONNECTOR_PROPERTIES,
-  PROP_PLANE_PROPERTIES,
-  PROP_RESTORE,
-  PROP_VRR,
-  PROP_TEARING,
-  PROP_DISPLAY_WIDTH,
-  PROP_DISPLAY_HEIGHT,
-  PROP_FIT,
-  PROP_ZPOS,
-  PROP_ROTATION,
-  PROP_UPRIGHT,
-  PROP_VIDEO_DIRECTION,
-  PROP_RENDER_RECTANGLE,
-  PROP_ZERO_COPY,
-  PROP_SYNC_MODE,
-  PROP_FENCE_TIMEOUT,
-  PROP_CURSOR_X,
-  PROP_CURSOR_Y,
-  PROP_CURSOR_IMAGE,
-  PROP_DRM_STATS,
-  PROP_IMPLICIT_MODIFIER,
-  // kmssink's names, for its users' command lines:
-  PROP_CONNECTOR_ID,
-  PROP_FORCE_MODESETTING,
-  PROP_RESTORE_CRTC,
-  PROP_CAN_SCALE,
-  PROP_SKIP_VSYNC,
-};
 
 KmsSink &sink_behind(gpointer object)
 {
@@ -118,10 +76,12 @@ template <typename T> void write(const T &from, GValue *value)
     g_value_set_int(value, from);
 }
 
-// How a property changes the settings, and its value in them.
+// How a property changes the settings, and its value in them; or what it does with the sink.
 struct Access {
-  void (*set)(SinkSettings &settings, const GValue *value) = nullptr; // null: set_sink_property()
-  void (*get)(const SinkSettings &settings, GValue *value) = nullptr; // null: get_sink_property()
+  void (*set)(SinkSettings &settings, const GValue *value) = nullptr;
+  void (*get)(const SinkSettings &settings, GValue *value) = nullptr;
+  void (*set_in_sink)(GObject *object, const GValue *value) = nullptr;
+  void (*get_from_sink)(KmsSink &sink, GValue *value) = nullptr;
 };
 
 // A property that is one member of the settings, named by the members that lead to it.
@@ -150,20 +110,21 @@ gint number_or_none(const std::string &text)
 constexpr std::uint32_t kRotations =
     DRM_MODE_ROTATE_0 | DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_180 | DRM_MODE_ROTATE_270;
 
-// A rotation with the flags of `value`; nothing where a picture cannot be turned so. Without a
-// turn, the picture is only reflected.
-std::optional<std::uint32_t> rotation_of(GObject *object, std::uint32_t value)
+// Without a turn, the picture is only reflected. With more than one, nothing changes.
+void set_rotation(GObject *object, const GValue *value)
 {
-  if (!(value & kRotations))
-    value |= DRM_MODE_ROTATE_0;
-  if (std::has_single_bit(value & kRotations))
-    return value;
-  GST_ELEMENT_WARNING(
-      object, RESOURCE, SETTINGS,
-      ("rotation has more than one turn. Give only one of rotate-0, rotate-90, rotate-180 and "
-       "rotate-270."),
-      ("value 0x%x", value));
-  return std::nullopt;
+  std::uint32_t rotation = g_value_get_flags(value);
+  if (!(rotation & kRotations))
+    rotation |= DRM_MODE_ROTATE_0;
+  if (std::has_single_bit(rotation & kRotations))
+    sink_behind(object).display().change(
+        [rotation](SinkSettings &settings) { settings.set_rotation(rotation); });
+  else
+    GST_ELEMENT_WARNING(
+        object, RESOURCE, SETTINGS,
+        ("rotation has more than one turn. Give only one of rotate-0, rotate-90, rotate-180 and "
+         "rotate-270."),
+        ("value 0x%x", rotation));
 }
 
 // Sets the property that has the name of the field. Returns false where there is no such field, or
@@ -275,63 +236,78 @@ GType rotation_type()
   return type;
 }
 
+// Width and height; 0 if no display is open.
+std::pair<gint, gint> size_of(KmsSink &sink)
+{
+  const std::shared_ptr<kms::Display> display = sink.display().get();
+  const kms::Screen::Size size = display ? display->display_size() : kms::Screen::Size{};
+  return {static_cast<gint>(size.width), static_cast<gint>(size.height)};
+}
+
 constexpr auto kReadOnly = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
 constexpr auto kReadWrite = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
 constexpr auto kReady = static_cast<GParamFlags>(kReadWrite | GST_PARAM_MUTABLE_READY);
 constexpr auto kPlaying = static_cast<GParamFlags>(kReadWrite | GST_PARAM_MUTABLE_PLAYING);
 
 struct Property {
-  guint id = 0;
-  GParamSpec *spec = nullptr; // null: GStreamer's interfaces or the element kit have it
+  GParamSpec *spec = nullptr; // null: one of the ids below
   Access access;
+};
+// Those that GStreamer's interfaces and the element kit install: the first in the list. The ids of
+// the others are their places in the list, from 1; that of render-rectangle is the next one.
+enum : guint {
+  PROP_0,
+  PROP_VIDEO_DIRECTION,
+  PROP_ZERO_COPY,
+  PROP_IMPLICIT_MODIFIER,
+  PROP_DRM_STATS
 };
 
 // (transfer floating) of the specifications, when this is called first.
 const std::vector<Property> &properties()
 {
   static const std::vector<Property> all = {
+      {nullptr, member<&SinkSettings::direction>()},
+      {nullptr, member<&SinkSettings::zero_copy>()},
+      {nullptr, member<&SinkSettings::implicit_modifier>()},
+      {nullptr,
+       {.get_from_sink = [](KmsSink &sink,
+                            GValue *value) { g_value_take_boxed(value, sink.stats_structure()); }}},
       // Which display.
-      {PROP_DRIVER_NAME,
-       g_param_spec_string("driver-name", "Driver name",
+      {g_param_spec_string("driver-name", "Driver name",
                            "Kernel driver of the device to open, such as vkms (empty: any)", "",
                            kReady),
        member<kDevice, &DeviceRequest::driver_name>()},
-      {PROP_BUS_ID,
-       g_param_spec_string("bus-id", "Bus ID",
+      {g_param_spec_string("bus-id", "Bus ID",
                            "Bus id of the device to open, such as pci:0000:00:02.0 (empty: any)",
                            "", kReady),
        member<kDevice, &DeviceRequest::bus_id>()},
-      {PROP_DEVICE,
-       g_param_spec_string("device", "Device",
+      {g_param_spec_string("device", "Device",
                            "Device node to open, such as /dev/dri/card1 (empty: the first with a "
                            "connected output that driver-name and bus-id allow)",
                            "", kReady),
        member<kDevice, &DeviceRequest::path>()},
-      {PROP_FD,
-       g_param_spec_int(
+      {g_param_spec_int(
            "fd", "File descriptor",
            "Open KMS device to use in place of opening one; duplicated, so it stays the "
            "application's, as do its events, none of which the sink asks for or reads; any number "
            "of sinks may be given the same one (-1: none)",
            -1, G_MAXINT, -1, kReady),
        member<kDevice, &DeviceRequest::fd>()},
-      {PROP_LEASE,
-       g_param_spec_string(
+      {g_param_spec_string(
            "lease", "Lease",
            "Connectors to lease from the device (HDMI-A-1,DP-1), which must be master: the "
            "sink shows on the lease, and so does every other sink with the same device and "
            "lease (empty: no lease)",
            "", kReady),
        member<kDevice, &DeviceRequest::lease>()},
-      {PROP_CONNECTOR,
-       g_param_spec_string(
+      {g_param_spec_string(
            "connector", "Connector",
            "Connector to show on, by name (HDMI-A-1) or number (empty: the first that is "
            "connected)",
            "", kReady),
        member<kOutput, &OutputRequest::connector>()},
-      {PROP_PLANE_ID,
-       g_param_spec_int("plane-id", "Plane ID",
+      {g_param_spec_int("plane-id", "Plane ID",
                         "KMS plane to show on (-1 or 0: the first that "
                         "takes the picture, primary before overlay)",
                         -1, G_MAXINT, -1, kReady),
@@ -344,14 +320,12 @@ const std::vector<Property> &properties()
           write(id != 0 ? static_cast<gint>(id) : -1, value);
         }}},
       // When a frame is shown.
-      {PROP_SYNC_MODE,
-       g_param_spec_enum(
+      {g_param_spec_enum(
            "sync-mode", "Synchronisation mode",
            "How the display waits until a buffer was drawn. Read when the sink goes to PAUSED",
            sync_mode_type(), static_cast<gint>(SyncMode::Auto), kReady),
        member<&SinkSettings::sync_mode>()},
-      {PROP_FENCE_TIMEOUT,
-       g_param_spec_uint64(
+      {g_param_spec_uint64(
            "fence-timeout", "Fence timeout",
            "Nanoseconds after which a frame is left out whose acquire fence has not signalled; "
            "until it has, the frame waits in the sink and not in the kernel (0: no limit). Read "
@@ -359,8 +333,7 @@ const std::vector<Property> &properties()
            0, G_MAXUINT64, kDefaultFenceTimeout, kReady),
        member<&SinkSettings::fence_timeout>()},
       // How the picture is shown.
-      {PROP_MODE,
-       g_param_spec_string(
+      {g_param_spec_string(
            "mode", "Mode",
            "Display mode: match (the mode that fits the video's size and rate), preferred (the "
            "display's own choice), current (no mode set: the picture is shown on a plane beside "
@@ -371,111 +344,100 @@ const std::vector<Property> &properties()
            "1920x1080, 1920x1080@60, 1920x1080@59.94 or 1920x1080i@50 (fields)",
            "auto", kReady),
        member<&SinkSettings::mode>()},
-      {PROP_MODE_CHANGES,
-       g_param_spec_enum(
+      {g_param_spec_enum(
            "mode-changes", "Mode changes",
            "When mode=auto and mode=match set a mode, which leaves most displays dark "
            "for seconds",
            mode_changes_type(), static_cast<gint>(kms::ModeChanges::Auto), kReady),
        member<kOutput, &OutputRequest::mode_changes>()},
-      {PROP_FIT,
-       g_param_spec_enum(
+      {g_param_spec_enum(
            "fit", "Fit",
            "How the picture fills the render rectangle, or the mode where there is none",
            fit_type(), static_cast<gint>(kms::Fit::Contain), kPlaying),
        member<kView, &View::fit>()},
-      {PROP_ZPOS,
-       g_param_spec_int(
+      {g_param_spec_int(
            "zpos", "Z position",
            "Place of the plane in the stack, larger is nearer to the viewer; planes that cannot "
            "have this value are not used (-1: the driver's value)",
            -1, G_MAXINT, -1, kPlaying),
        member<kView, &View::zpos>()},
-      {PROP_ROTATION,
-       g_param_spec_flags(
+      {g_param_spec_flags(
            "rotation", "Rotation",
            "How the display turns the picture, counter-clockwise in degrees, after reflecting it; "
            "planes that cannot turn it so are not used",
            rotation_type(), DRM_MODE_ROTATE_0, kPlaying),
-       {nullptr, [](const SinkSettings &settings,
-                    GValue *value) { g_value_set_flags(value, settings.view.rotation); }}},
-      {PROP_RESTORE,
-       g_param_spec_boolean("restore", "Restore",
+       {.get = [](const SinkSettings &settings,
+                  GValue *value) { g_value_set_flags(value, settings.view.rotation); },
+        .set_in_sink = set_rotation}},
+      {g_param_spec_boolean("restore", "Restore",
                             "When the sink leaves PAUSED, show again what the display showed "
                             "before; otherwise the last frame stays on screen",
                             TRUE, kPlaying),
        member<&SinkSettings::restore>()},
-      {PROP_UPRIGHT,
-       g_param_spec_boolean(
+      {g_param_spec_boolean(
            "upright", "Upright",
            "Turn the picture so that it is upright on a panel that is mounted rotated (the "
            "connector's panel orientation), where a plane can; rotation is applied in addition",
            TRUE, kPlaying),
        member<kView, &View::upright>()},
       // The driver's own properties and features.
-      {PROP_CONNECTOR_PROPERTIES,
-       g_param_spec_boxed(
+      {g_param_spec_boxed(
            "connector-properties", "Connector properties",
            "KMS properties of the connector and their values, such as "
            "\"properties,max-bpc=8,Broadcast-RGB=Full\": integers, or names of values; "
            "they come back when the sink stops",
            GST_TYPE_STRUCTURE, kReady),
        member<&SinkSettings::connector_properties>()},
-      {PROP_PLANE_PROPERTIES,
-       g_param_spec_boxed("plane-properties", "Plane properties",
+      {g_param_spec_boxed("plane-properties", "Plane properties",
                           "KMS properties of the plane that shows the picture, and their values; "
                           "planes that cannot have them are not used. zpos and rotation set the "
                           "sink's properties of these names",
                           GST_TYPE_STRUCTURE, kReady),
-       {nullptr, member<&SinkSettings::plane_properties>().get}},
-      {PROP_VRR,
-       g_param_spec_boolean("vrr", "Variable refresh rate",
+       {.get = member<&SinkSettings::plane_properties>().get, .set_in_sink = set_plane_properties}},
+      {g_param_spec_boolean("vrr", "Variable refresh rate",
                             "The display refreshes when a frame comes; refused where it cannot",
                             FALSE, kReady),
        member<kOutput, &OutputRequest::vrr>()},
-      {PROP_TEARING,
-       g_param_spec_boolean(
+      {g_param_spec_boolean(
            "tearing", "Tearing",
            "Frames are shown at once, without waiting for the vertical blank; refused where the "
            "driver cannot",
            FALSE, kReady),
        member<kOutput, &OutputRequest::tearing>()},
-      {PROP_DISPLAY_WIDTH,
-       g_param_spec_int(
+      {g_param_spec_int(
            "display-width", "Display width",
            "Width of the display's mode in pixels; before the first frame, of the mode "
            "that another program has set, with mode=current, else of the one that the "
            "display prefers (0: no display is open)",
            0, G_MAXINT, 0, kReadOnly),
-       {}},
-      {PROP_DISPLAY_HEIGHT,
-       g_param_spec_int("display-height", "Display height",
+       {.get_from_sink = [](KmsSink &sink, GValue *value) { write(size_of(sink).first, value); }}},
+      {g_param_spec_int("display-height", "Display height",
                         "Height of the mode that display-width is of", 0, G_MAXINT, 0, kReadOnly),
-       {}},
+       {.get_from_sink = [](KmsSink &sink, GValue *value) { write(size_of(sink).second, value); }}},
       // The cursor.
-      {PROP_CURSOR_X,
-       g_param_spec_int("cursor-x", "Cursor X",
+      {g_param_spec_int("cursor-x", "Cursor X",
                         "Left edge of the cursor, in pixels of the mode; may lie outside", G_MININT,
                         G_MAXINT, 0, kPlaying),
        member<&SinkSettings::cursor_x>()},
-      {PROP_CURSOR_Y,
-       g_param_spec_int("cursor-y", "Cursor Y",
+      {g_param_spec_int("cursor-y", "Cursor Y",
                         "Top edge of the cursor, in pixels of the mode; may lie outside", G_MININT,
                         G_MAXINT, 0, kPlaying),
        member<&SinkSettings::cursor_y>()},
-      {PROP_CURSOR_IMAGE,
-       g_param_spec_boxed("cursor-image", "Cursor image",
+      {g_param_spec_boxed("cursor-image", "Cursor image",
                           "Picture for the hardware cursor, video/x-raw of 8-bit RGB with alpha "
                           "(BGRA, ARGB, RGBA, ABGR; not premultiplied), no larger than the "
                           "hardware's cursor (NULL: no cursor)",
                           GST_TYPE_SAMPLE, kPlaying),
-       {nullptr, [](const SinkSettings &settings,
-                    GValue *value) { gst_value_set_sample(value, settings.cursor_image.get()); }}},
+       {.get = [](const SinkSettings &settings,
+                  GValue *value) { gst_value_set_sample(value, settings.cursor_image.get()); },
+        .set_in_sink =
+            [](GObject *object, const GValue *value) {
+              sink_behind(object).set_cursor_image(gst_value_get_sample(value));
+            }}},
       // kmssink's names, so that its users' command lines work. The default of such a name takes
-      // back
-      // what the same name has set, and nothing else: the order on a command line does not matter.
-      {PROP_CONNECTOR_ID,
-       g_param_spec_int("connector-id", "Connector ID",
+      // back what the same name has set, and nothing else: the order on a command line does not
+      // matter.
+      {g_param_spec_int("connector-id", "Connector ID",
                         "kmssink's name: connector by its number (-1: not by its number)", -1,
                         G_MAXINT, -1, kReadWrite),
        {[](SinkSettings &settings, const GValue *value) {
@@ -488,8 +450,7 @@ const std::vector<Property> &properties()
         [](const SinkSettings &settings, GValue *value) {
           write(number_or_none(settings.output.connector), value);
         }}},
-      {PROP_FORCE_MODESETTING,
-       g_param_spec_boolean("force-modesetting", "Force modesetting",
+      {g_param_spec_boolean("force-modesetting", "Force modesetting",
                             "kmssink's name: mode=match (true), or mode=auto in place of that",
                             FALSE, kReadWrite),
        {[](SinkSettings &settings, const GValue *value) {
@@ -501,12 +462,10 @@ const std::vector<Property> &properties()
         [](const SinkSettings &settings, GValue *value) {
           write(settings.mode == kMatch, value);
         }}},
-      {PROP_RESTORE_CRTC,
-       g_param_spec_boolean("restore-crtc", "Restore CRTC", "kmssink's name of restore", TRUE,
+      {g_param_spec_boolean("restore-crtc", "Restore CRTC", "kmssink's name of restore", TRUE,
                             kReadWrite),
        member<&SinkSettings::restore>()},
-      {PROP_CAN_SCALE,
-       g_param_spec_boolean("can-scale", "Can scale",
+      {g_param_spec_boolean("can-scale", "Can scale",
                             "kmssink's name: fit=contain (true) or fit=none", TRUE, kReadWrite),
        {[](SinkSettings &settings, const GValue *value) {
           const bool may = g_value_get_boolean(value) != FALSE;
@@ -516,60 +475,40 @@ const std::vector<Property> &properties()
         [](const SinkSettings &settings, GValue *value) {
           write(settings.view.fit != kms::Fit::None, value);
         }}},
-      {PROP_SKIP_VSYNC,
-       g_param_spec_boolean(
+      {g_param_spec_boolean(
            "skip-vsync", "Skip vsync",
            "kmssink's name: taken, and without effect, since frames never wait here as it does",
            TRUE, kReadWrite),
        {[](SinkSettings &, const GValue *) {},
         [](const SinkSettings &, GValue *value) { write(true, value); }}},
-      // Of interfaces, and of every element here.
-      {PROP_VIDEO_DIRECTION, nullptr, member<&SinkSettings::direction>()},
-      {PROP_ZERO_COPY, nullptr, member<&SinkSettings::zero_copy>()},
-      {PROP_IMPLICIT_MODIFIER, nullptr, member<&SinkSettings::implicit_modifier>()},
   };
   return all;
 }
 
-const Access *access_of(guint id)
+guint render_rectangle_id()
 {
-  for (const Property &property : properties())
-    if (property.id == id)
-      return &property.access;
-  return nullptr;
+  return static_cast<guint>(properties().size()) + 1;
 }
 
-void set_sink_property(GObject *object, guint id, const GValue *value, GParamSpec *spec)
+void set_sink_property(GObject *object, guint id, const GValue *value, GParamSpec *)
 {
-  SinkDisplay &display = sink_behind(object).display();
-  if (const Access *access = access_of(id); access && access->set) {
-    display.change([&](SinkSettings &settings) { access->set(settings, value); });
-  } else if (id == PROP_ROTATION) {
-    if (const auto rotation = rotation_of(object, g_value_get_flags(value)))
-      display.change([&](SinkSettings &settings) { settings.set_rotation(*rotation); });
-  } else if (id == PROP_PLANE_PROPERTIES) {
-    set_plane_properties(object, value);
-  } else if (id == PROP_CURSOR_IMAGE) {
-    sink_behind(object).set_cursor_image(gst_value_get_sample(value));
-  } else if (!gst_video_overlay_set_property(object, PROP_RENDER_RECTANGLE, id, value)) {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-  }
+  if (gst_video_overlay_set_property(object, static_cast<gint>(render_rectangle_id()), id, value))
+    return;
+  const Access &access = properties()[id - 1].access;
+  if (access.set)
+    sink_behind(object).display().change(
+        [&](SinkSettings &settings) { access.set(settings, value); });
+  else
+    access.set_in_sink(object, value);
 }
 
-void get_sink_property(GObject *object, guint id, GValue *value, GParamSpec *spec)
+void get_sink_property(GObject *object, guint id, GValue *value, GParamSpec *)
 {
-  KmsSink &sink = sink_behind(object);
-  if (const Access *access = access_of(id); access && access->get) {
-    access->get(sink.display().settings(), value);
-  } else if (id == PROP_DRM_STATS) {
-    g_value_take_boxed(value, sink.stats_structure());
-  } else if (id == PROP_DISPLAY_WIDTH || id == PROP_DISPLAY_HEIGHT) {
-    const std::shared_ptr<kms::Display> display = sink.display().get();
-    const kms::Screen::Size size = display ? display->display_size() : kms::Screen::Size{};
-    write(static_cast<gint>(id == PROP_DISPLAY_WIDTH ? size.width : size.height), value);
-  } else {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-  }
+  const Access &access = properties()[id - 1].access;
+  if (access.get)
+    access.get(sink_behind(object).display().settings(), value);
+  else
+    access.get_from_sink(sink_behind(object), value);
 }
 
 } // namespace
@@ -578,11 +517,12 @@ void install_sink_properties(GObjectClass *klass)
 {
   klass->set_property = logging<set_sink_property>;
   klass->get_property = logging<get_sink_property>;
+  guint id = PROP_0;
   for (const Property &property : properties())
-    if (property.spec)
-      g_object_class_install_property(klass, property.id, property.spec);
+    if (id++; property.spec)
+      g_object_class_install_property(klass, id, property.spec);
   g_object_class_override_property(klass, PROP_VIDEO_DIRECTION, "video-direction");
-  gst_video_overlay_install_properties(klass, PROP_RENDER_RECTANGLE);
+  gst_video_overlay_install_properties(klass, static_cast<gint>(render_rectangle_id()));
   install_common_properties(
       klass,
       {PROP_ZERO_COPY,

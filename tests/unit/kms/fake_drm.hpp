@@ -81,6 +81,7 @@ struct Device {
   bool out_fences = false;               // CRTCs have OUT_FENCE_PTR
   bool refuses_without_mode_set = false; // each commit
   bool refuses_mode_sets = false;
+  bool refuses_fences = false; // lists IN_FENCE_FD, and takes no commit with one
   std::uint16_t refused_mode_width = 0; // modes of it are refused
   int refused_mode_error = 22;          // with EINVAL; with EIO and ETIMEDOUT, real commits alone
   bool needs_primary = false;  // no CRTC is on without its primary plane

@@ -90,6 +90,8 @@ int check(const Commit &commit)
     if (mode.hdisplay == d.refused_mode_width && !(hardware_fails && (commit.flags & DRM_MODE_ATOMIC_TEST_ONLY)))
       return -d.refused_mode_error;
   }
+  if (d.refuses_fences && commit.values.count({kPrimary, "IN_FENCE_FD"}))
+    return -EINVAL;
   if (!d.takes_writeback && value_of(commit, kWriteback, "CRTC_ID"))
     return -EINVAL;
   if (!d.primary_centres && value_of(commit, kPrimary, "CRTC_W") &&

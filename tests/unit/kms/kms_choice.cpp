@@ -312,9 +312,8 @@ TEST_F(ReserveOutput, reads_its_own_output_again)
   ASSERT_TRUE(choice);
   const auto again = read_output_again(*device, choice->reservation, {"Virtual-1", 0, {}});
   ASSERT_TRUE(again);
-  EXPECT_EQ(again->output.crtc.id, choice->output.crtc.id);
-  EXPECT_EQ(ids(again->output.planes), ids(choice->output.planes));
-  EXPECT_TRUE(again->reservation.ids().empty());
+  EXPECT_EQ(again->crtc.id, choice->output.crtc.id);
+  EXPECT_EQ(ids(again->planes), ids(choice->output.planes));
   fakedrm::device().connected = false;
   EXPECT_EQ(read_output_again(*device, choice->reservation, {"Virtual-1", 0, {}}).error().sys_errno, ENODEV);
 }

@@ -183,6 +183,17 @@ TEST_F(DisplayTest, a_view_that_is_refused_leaves_the_picture)
   EXPECT_EQ(listener.changes, 0); // the pair is as good as before
   ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)) && (*display)->drain(kLong_ns));
   EXPECT_EQ(listener.view_refusals, 1);
+  // with a frame whose rows lie otherwise, which is tested as well
+  const Memory larger(4352 * 768);
+  FrameLayout padded = xrgb(larger, 1024, 768);
+  padded.planes[0].stride_bytes = 4352;
+  view.zpos = 3;
+  (*display)->set_view(view);
+  shown = show(**display, padded);
+  ASSERT_TRUE(shown) << shown.error().message;
+  EXPECT_EQ(*shown, Shown::Yes);
+  EXPECT_EQ(listener.view_refusals, 2);
+  EXPECT_EQ(listener.changes, 0);
 }
 
 TEST_F(DisplayTest, hdr_is_told_and_taken_back)

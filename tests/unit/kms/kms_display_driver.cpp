@@ -108,6 +108,25 @@ TEST_F(DriverTest, tearing_flips_of_a_producer_with_fences)
   EXPECT_EQ(fakedrm::device().refused_tearing, 0);
 }
 
+// The commit with the fence is made again without the cursor, and then again without the fence.
+TEST_F(DriverTest, a_driver_that_refuses_fences_shows_the_cursor)
+{
+  const FakeFences fences([](int) { return FenceState::Signalled; });
+  fakedrm::device().found[{fakedrm::kOverlay, "type"}] = DRM_PLANE_TYPE_CURSOR;
+  fakedrm::device().refuses_fences = true;
+  const auto display = open_with({});
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(1024, 768)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)) && (*display)->drain(kLong_ns));
+  ASSERT_TRUE((*display)->set_cursor(CursorImage{64, 64, std::vector<std::uint8_t>(64 * 64 * 4, 0x80)}));
+  Result<FramebufferCache::Import> import = (*display)->import(xrgb(memory, 1024, 768));
+  ASSERT_TRUE(import);
+  Frame frame;
+  frame.framebuffer = import->imported;
+  frame.acquire_fence = std::make_shared<UniqueFd>(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  ASSERT_TRUE((*display)->show(frame, FlipQueue::Overflow::Wait) && (*display)->drain(kLong_ns));
+  EXPECT_EQ(last_value(fakedrm::kOverlay, "CRTC_W"), 64U);
+}
+
 struct OpenRow {
   const char *name;
   std::function<void(OutputRequest &)> change;

@@ -57,6 +57,24 @@ TEST_F(DisplayTest, a_frame_is_dropped_while_another_program_is_master)
   EXPECT_EQ(listener.master_changes, 2);
 }
 
+// Whoever watches the bus of the second run has not seen the message of the first.
+TEST_F(DisplayTest, each_run_tells_that_another_program_is_master)
+{
+  auto display = open();
+  ASSERT_TRUE(display);
+  fakedrm::device().fail_call = "drmModeAtomicCommit";
+  fakedrm::device().error = EACCES;
+  for (int run = 1; run <= 2; run++) {
+    ASSERT_TRUE((*display)->start() && (*display)->configure(picture(640, 480)));
+    const auto shown = show(**display, xrgb(memory, 640, 480));
+    ASSERT_TRUE(shown) << shown.error().message;
+    EXPECT_EQ(*shown, Shown::Dropped);
+    EXPECT_EQ(listener.master_changes, run);
+    (void)(*display)->stop(); // cannot put anything back
+  }
+  fakedrm::device().fail_call.clear();
+}
+
 TEST_F(DisplayTest, a_first_frame_whose_fence_is_lost_is_dropped)
 {
   auto display = open();

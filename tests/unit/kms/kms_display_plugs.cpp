@@ -377,6 +377,28 @@ TEST_F(Showing, a_wished_turn_is_left_out_with_one_warning_where_no_plane_turns)
   EXPECT_EQ(listener.turns_left_out, 1);
 }
 
+// Of two pictures behind each other, with a tag each: the first one's turn is none for the second.
+TEST_F(Showing, a_wished_turn_that_is_refused_in_mid_stream_leaves_the_picture_unturned)
+{
+  fakedrm::device().rotations = {{"rotate-0", 0}, {"rotate-180", 2}};
+  display = open();
+  ASSERT_TRUE(display);
+  View view;
+  view.rotation = DRM_MODE_ROTATE_180;
+  view.rotation_is_optional = true;
+  (*display)->set_view(view);
+  ASSERT_TRUE((*display)->start() && (*display)->configure(picture(1024, 768)));
+  ASSERT_TRUE(show_one());
+  EXPECT_EQ(value(last(), fakedrm::kPrimary, "rotation"), DRM_MODE_ROTATE_180);
+  view.rotation = DRM_MODE_ROTATE_90;
+  (*display)->set_view(view);
+  ASSERT_TRUE(show_one());
+  EXPECT_EQ(value(last(), fakedrm::kPrimary, "rotation"), DRM_MODE_ROTATE_0);
+  EXPECT_FALSE(is_mode_set(last()));
+  EXPECT_EQ(listener.turns_left_out, 1);
+  EXPECT_EQ(listener.view_refusals, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Rows, Panels, testing::ValuesIn(kPanelRows),
                          [](const auto &info) { return std::string(info.param.name); });
 

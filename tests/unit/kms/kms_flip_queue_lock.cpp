@@ -50,7 +50,6 @@ const Row kRows[] = {
     {"refresh", [](FlipQueue &q) { q.refresh(); }},
     {"set_cursor_image", [](FlipQueue &q) { q.set_cursor_image(nullptr); }},
     {"move_cursor", [](FlipQueue &q) { q.move_cursor(1, 1); }},
-    {"cursor_is_missing", [](FlipQueue &q) { (void)q.cursor_is_missing(); }},
     {"cancel_capture", [](FlipQueue &q) { q.cancel_capture(); }},
     {"on_flip", [](FlipQueue &q) { q.on_flip(1, 1, 1); }},
     {"on_timer", [](FlipQueue &q) { q.on_timer(); }},

@@ -312,6 +312,25 @@ TEST_F(Joined, frames_are_dropped_while_the_output_is_dark)
   EXPECT_EQ(heard.failures, 0);
 }
 
+TEST_F(Joined, each_run_tells_that_the_output_is_dark)
+{
+  auto display = join();
+  ASSERT_TRUE(display);
+  fakedrm::device().found[{fakedrm::kCrtc, "ACTIVE"}] = 0;
+  for (int run = 1; run <= 2; run++) {
+    ASSERT_TRUE((*display)->start() && (*display)->configure(picture(320, 240)));
+    const auto shown = show(**display, xrgb(memory, 320, 240));
+    ASSERT_TRUE(shown) << shown.error().message;
+    EXPECT_EQ(*shown, Shown::Dropped);
+    EXPECT_EQ(heard.dark, run);
+    ASSERT_TRUE((*display)->stop());
+  }
+  // lit while the sink was stopped: nothing to tell in a run that has never seen it dark
+  fakedrm::device().found[{fakedrm::kCrtc, "ACTIVE"}] = 1;
+  play(**display, 2);
+  EXPECT_EQ(heard.lit, 0);
+}
+
 // A frame that waits for the flip before it is committed, and refused, where nobody calls: by the
 // thread that reads the display's events.
 TEST_F(Joined, a_waiting_frame_that_a_dark_output_refuses_is_dropped)

@@ -53,9 +53,8 @@ Result<std::unique_ptr<DumbBuffer>> DumbBuffer::create(const std::shared_ptr<Dev
   std::unique_ptr<DumbBuffer> buffer(new DumbBuffer(device));
   if (const int ret = buffer->make(fourcc, width, height); ret != 0)
     return Error{ErrorCode::Allocation,
-                 device->name() + " makes no " + std::to_string(width) + "x" +
-                     std::to_string(height) + " " + fourcc_to_string(fourcc) +
-                     " buffer: " + errno_text(-ret) + ".",
+                 device->name() + " makes no " + describe_size(width, height) + " " +
+                     fourcc_to_string(fourcc) + " buffer: " + errno_text(-ret) + ".",
                  -ret};
   return buffer;
 }

@@ -56,40 +56,31 @@ bool EventLoop::dead() const
   return dead_;
 }
 
-// The first entry with an id above `after`, which is called now; null if none is left.
-std::shared_ptr<EventLoop::Entry> EventLoop::begin_call(std::uint64_t after)
+// The entry with the least id above `after`, which is called now, in place of the one before; null
+// if none is left.
+std::shared_ptr<EventLoop::Entry> EventLoop::next_call(std::uint64_t after) noexcept
 {
-  const std::lock_guard guard(lock_);
-  const auto next = std::find_if(entries_.begin(), entries_.end(),
-                                 [after](const auto &entry) { return entry->id > after; });
-  if (next == entries_.end())
-    return nullptr;
-  called_ = &(*next)->handler;
-  return *next;
-}
-
-void EventLoop::end_call() noexcept
-{
+  std::shared_ptr<Entry> entry;
   {
     const std::lock_guard guard(lock_);
-    called_ = nullptr;
+    const auto next = std::find_if(entries_.begin(), entries_.end(),
+                                   [after](const auto &other) { return other->id > after; });
+    if (next != entries_.end())
+      entry = *next;
+    called_ = entry ? &entry->handler : nullptr;
   }
   changed_.notify_all();
+  return entry;
 }
 
 // Hands `call` one entry after another, without the lock. Handlers may come and go meanwhile.
 template <typename Call> void EventLoop::call_each(const Call &call)
-{
-  for (std::uint64_t last = 0; const std::shared_ptr<Entry> entry = begin_call(last);) {
-    last = entry->id;
-    try {
-      call(*entry);
-    } catch (...) {
-      end_call();
-      throw;
-    }
-    end_call();
-  }
+try {
+  for (std::shared_ptr<Entry> entry = next_call(0); entry; entry = next_call(entry->id))
+    call(*entry);
+} catch (...) {
+  next_call(UINT64_MAX);
+  throw;
 }
 
 void EventLoop::page_flip(int, unsigned sequence, unsigned sec, unsigned usec, unsigned crtc_id,

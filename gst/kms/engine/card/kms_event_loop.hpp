@@ -75,8 +75,7 @@ private:
   std::int64_t prepare_sleep();
   void call_timers();
   void lose(int error) noexcept;
-  std::shared_ptr<Entry> begin_call(std::uint64_t after);
-  void end_call() noexcept;
+  std::shared_ptr<Entry> next_call(std::uint64_t after) noexcept;
   template <typename Call> void call_each(const Call &call);
   static void page_flip(int fd, unsigned sequence, unsigned sec, unsigned usec, unsigned crtc_id,
                         void *user_data) noexcept;

@@ -87,8 +87,8 @@ Result<void> Framebuffer::add(const FrameLayout &layout)
   // gone.
   return Error{is_refusal(-ret) ? ErrorCode::Unsupported : ErrorCode::Import,
                device_->name() + " makes no framebuffer of " + describe_format(layout.format) +
-                   ", " + std::to_string(layout.width) + "x" + std::to_string(layout.height) +
-                   ", offset/stride " + planes + ": ADDFB2: " + errno_text(-ret) +
+                   ", " + describe_size(layout.width, layout.height) + ", offset/stride " + planes +
+                   ": ADDFB2: " + errno_text(-ret) +
                    ". Let upstream allocate with another stride alignment" +
                    (layout.format.modifier == kModLinear ? "." : ", or ask it for linear."),
                -ret};
@@ -98,8 +98,6 @@ Result<std::shared_ptr<Framebuffer>> Framebuffer::import(const std::shared_ptr<D
                                                          const FrameLayout &layout)
 {
   std::shared_ptr<Framebuffer> framebuffer(new Framebuffer(device));
-  framebuffer->width_ = layout.width;
-  framebuffer->height_ = layout.height;
   if (Result<void> added = framebuffer->add(layout); !added)
     return added.error();
   return framebuffer;

@@ -59,8 +59,6 @@ public:
   bool leave_on_screen(bool file_stays) { return kms::leave_on_screen(*device_, id_, file_stays); }
 
   [[nodiscard]] std::uint32_t id() const noexcept { return id_.get(); }
-  [[nodiscard]] std::uint32_t width() const noexcept { return width_; }
-  [[nodiscard]] std::uint32_t height() const noexcept { return height_; }
   [[nodiscard]] const FramebufferRows &rows() const noexcept { return rows_; }
 
 private:
@@ -71,8 +69,6 @@ private:
   std::array<BufferIdentity, kMaxPlanes> identities_{}; // one acquired handle each
   std::size_t n_handles_ = 0;
   FramebufferId id_;
-  std::uint32_t width_ = 0;
-  std::uint32_t height_ = 0;
   FramebufferRows rows_;
 };
 

@@ -37,6 +37,12 @@ inline Error device_error(std::string message, int sys_errno = 0)
   return Error{ErrorCode::Device, std::move(message), sys_errno};
 }
 
+// "1920x1080"
+inline std::string describe_size(std::uint32_t width, std::uint32_t height)
+{
+  return std::to_string(width) + "x" + std::to_string(height);
+}
+
 // Whether an errno of AddFB2 or of an atomic commit says that the device does not support the
 // request. Other values (ENOMEM, EACCES, ENODEV, EBUSY) say that the device can do nothing at the
 // moment.

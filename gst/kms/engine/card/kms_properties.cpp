@@ -36,9 +36,8 @@ Result<PropertySet> PropertyReader::read(std::uint32_t object_id, std::uint32_t 
       if (raw->flags & (DRM_MODE_PROP_ENUM | DRM_MODE_PROP_BITMASK))
         for (int e = 0; e < raw->count_enums; e++)
           description.property.enums.emplace_back(raw->enums[e].name, raw->enums[e].value);
-      const bool is_signed =
-          (raw->flags & DRM_MODE_PROP_EXTENDED_TYPE) == DRM_MODE_PROP_SIGNED_RANGE;
-      if (((raw->flags & DRM_MODE_PROP_RANGE) || is_signed) && raw->count_values == 2)
+      const bool is_range = (raw->flags & DRM_MODE_PROP_RANGE) || description.property.is_signed();
+      if (is_range && raw->count_values == 2)
         description.property.range = {raw->values[0], raw->values[1]};
       it = known_.emplace(list->props[i], std::move(description)).first;
     }

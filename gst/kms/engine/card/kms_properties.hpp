@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <xf86drmMode.h>
+
 #include <gst/drm/core/result.hpp>
 
 namespace gstdrm::kms {
@@ -24,6 +26,11 @@ struct Property {
   std::optional<std::pair<std::uint64_t, std::uint64_t>> range;
 
   [[nodiscard]] std::optional<std::uint64_t> enum_value(std::string_view name) const;
+  [[nodiscard]] bool can_be_set() const noexcept { return !(flags & DRM_MODE_PROP_IMMUTABLE); }
+  [[nodiscard]] bool is_signed() const noexcept
+  {
+    return (flags & DRM_MODE_PROP_EXTENDED_TYPE) == DRM_MODE_PROP_SIGNED_RANGE;
+  }
 };
 
 using PropertySet = std::map<std::string, Property, std::less<>>;

@@ -3,9 +3,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -53,29 +53,20 @@ UniqueFd open_uevents()
 
 Uevent read_uevent(const char *text, std::size_t size, dev_t node)
 {
-  std::string_view action;
-  unsigned long major_number = 0, minor_number = 0;
-  bool drm = false, numbered = false;
+  std::map<std::string_view, std::string_view> values;
   for (std::size_t at = 0; at < size;) {
     const std::string_view line(text + at, strnlen(text + at, size - at));
-    const auto value_of = [&](std::string_view key) {
-      return line.substr(0, key.size()) == key ? line.data() + key.size() : nullptr;
-    };
-    if (const char *value = value_of("ACTION="))
-      action = {value, line.size() - strlen("ACTION=")};
-    else if (line == "SUBSYSTEM=drm")
-      drm = true;
-    else if (const char *major_text = value_of("MAJOR="))
-      numbered = std::sscanf(std::string(major_text, line.data() + line.size()).c_str(), "%lu",
-                             &major_number) == 1;
-    else if (const char *minor_text = value_of("MINOR="))
-      numbered &= std::sscanf(std::string(minor_text, line.data() + line.size()).c_str(), "%lu",
-                              &minor_number) == 1;
+    const std::size_t equals = line.find('=');
+    if (equals != line.npos)
+      values[line.substr(0, equals)] = line.substr(equals + 1);
     at += line.size() + 1;
   }
-  if (!drm || !numbered || major_number != major(node) || minor_number != minor(node))
+  const bool is_ours = values["SUBSYSTEM"] == "drm" &&
+                       values["MAJOR"] == std::to_string(major(node)) &&
+                       values["MINOR"] == std::to_string(minor(node));
+  if (!is_ours)
     return Uevent::Other;
-  return action == "remove" ? Uevent::Removed : Uevent::Changed;
+  return values["ACTION"] == "remove" ? Uevent::Removed : Uevent::Changed;
 }
 
 UeventSocket::UeventSocket(dev_t node) : node_(node), fd_(open_uevents()) {}

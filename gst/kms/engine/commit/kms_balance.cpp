@@ -23,7 +23,7 @@ std::optional<std::int32_t> as_number(std::uint64_t value)
 std::optional<BalanceChannel> channel_of(BalanceKind kind, const PropertySet &properties)
 {
   const Property *property = find(properties, kBalanceProperties[static_cast<std::size_t>(kind)]);
-  if (!property || !property->range || (property->flags & DRM_MODE_PROP_IMMUTABLE))
+  if (!property || !property->range || !property->can_be_set())
     return std::nullopt;
   const auto low = as_number(property->range->first), high = as_number(property->range->second);
   const auto found = as_number(property->value);

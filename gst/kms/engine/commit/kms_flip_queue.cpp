@@ -479,6 +479,8 @@ int FlipQueue::submit_with(Frame &frame, const std::function<int(Commit &)> &com
     if (in_flight_)
       superseded_.push_back(std::move(*in_flight_));
     made(next);
+    if (in_flight_->cursor != cursor_ && refresh_at_ == kNever)
+      refresh_at_ = own_commit_in_time(); // a mode set leaves the cursor out
   }
   if (early) {
     on_flip(early->serial, early->sequence, early->time_ns);
@@ -803,13 +805,6 @@ void FlipQueue::move_cursor(std::int32_t x, std::int32_t y)
   cursor_.y = y;
   if (cursor_ != before)
     refresh(guard);
-}
-
-bool FlipQueue::cursor_is_missing() const
-{
-  const std::lock_guard guard(lock_);
-  const std::optional<Commit> &last = in_flight_ ? in_flight_ : on_screen_;
-  return last && last->cursor != cursor_;
 }
 
 void FlipQueue::refresh()

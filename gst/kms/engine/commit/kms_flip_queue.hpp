@@ -132,8 +132,6 @@ public:
   // cursor alone after a frame time and half a refresh. Kept until the queue goes.
   void set_cursor_image(std::shared_ptr<DumbBuffer> image);
   void move_cursor(std::int32_t x, std::int32_t y);
-  // Whether the last commit has left the cursor out, as a mode set does.
-  [[nodiscard]] bool cursor_is_missing() const;
   // Commits the cursor once more, as set_cursor_image() does.
   void refresh();
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/card/kms_objects.hpp"
+
 namespace gstdrm::kms {
 
 namespace {
@@ -49,8 +51,8 @@ Rectangle transposed(const Rectangle &r)
 
 std::string describe_rectangle(const Rectangle &rectangle)
 {
-  return std::to_string(rectangle.width) + "x" + std::to_string(rectangle.height) + " at " +
-         std::to_string(rectangle.x) + "," + std::to_string(rectangle.y);
+  return describe_size(rectangle.width, rectangle.height) + " at " + std::to_string(rectangle.x) +
+         "," + std::to_string(rectangle.y);
 }
 
 std::optional<Rectangle> intersect(const Rectangle &a, const Rectangle &b)

@@ -188,10 +188,9 @@ Result<std::shared_ptr<DumbBuffer>> make_cursor(const std::shared_ptr<Device> &d
   const std::uint32_t width = cursor_size(device->fd(), DRM_CAP_CURSOR_WIDTH);
   const std::uint32_t height = cursor_size(device->fd(), DRM_CAP_CURSOR_HEIGHT);
   if (image.width > width || image.height > height)
-    return device_error("A cursor of " + std::to_string(image.width) + "x" +
-                        std::to_string(image.height) + " is larger than " + device->name() +
-                        " shows (" + std::to_string(width) + "x" + std::to_string(height) +
-                        "). Set a smaller cursor-image.");
+    return device_error("A cursor of " + describe_size(image.width, image.height) +
+                        " is larger than " + device->name() + " shows (" +
+                        describe_size(width, height) + "). Set a smaller cursor-image.");
   Result<std::unique_ptr<DumbBuffer>> made =
       DumbBuffer::create(device, DRM_FORMAT_ARGB8888, width, height);
   if (!made)

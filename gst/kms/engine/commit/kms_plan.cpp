@@ -98,7 +98,7 @@ std::optional<std::uint64_t> wanted_bpc(const Connector &connector, const Plan &
 {
   constexpr std::uint64_t kHdrBits = 10; // CTA-861-G: PQ and HLG show steps with less
   const Property *bpc = find(connector.properties, "max bpc");
-  if (!bpc || !bpc->range || (bpc->flags & DRM_MODE_PROP_IMMUTABLE))
+  if (!bpc || !bpc->range || !bpc->can_be_set())
     return std::nullopt;
   for (const PropertySetting &setting : connector.settings)
     if (setting.id == bpc->id)
@@ -182,15 +182,12 @@ Result<std::vector<ModeTry>> modes_for(const Output &output, const Picture &pict
                                        bool is_fixed)
 {
   const FormatSet offered = output.formats();
-  if (!offered.contains(picture.format)) {
-    std::string ids;
-    for (const Plane &plane : output.planes)
-      ids += (ids.empty() ? "" : ", ") + std::to_string(plane.id);
+  if (!offered.contains(picture.format))
     return Error{ErrorCode::Unsupported,
                  "No plane of " + device_name + " for connector " + output.connector.name +
-                     " shows " + describe_format(picture.format) + ". Planes " + ids + " show " +
-                     list_formats(offered) + ". " + nearest_fix(offered, picture.format)};
-  }
+                     " shows " + describe_format(picture.format) + ". Planes " +
+                     list_planes(output.planes) + " show " + list_formats(offered) + ". " +
+                     nearest_fix(offered, picture.format)};
   if (output.joined)
     return std::vector<ModeTry>{{*output.joined, false}};
   const double aspect = static_cast<double>(picture.width) * picture.par_n /
@@ -272,8 +269,7 @@ std::vector<const Plane *>::iterator blending_first(std::vector<const Plane *> &
 std::vector<Plan> candidate_plans(const Output &output, const View &view, const Picture &picture,
                                   const drmModeModeInfo &mode, const Plan *shown)
 {
-  const auto primary = std::find_if(output.crtc_planes.begin(), output.crtc_planes.end(),
-                                    [](const Plane &p) { return p.type == PlaneType::Primary; });
+  const Plane *primary = output.plane_of(PlaneType::Primary);
   std::vector<const Plane *> fit;
   for (const Plane &plane : output.planes)
     if (why_unfit(view, plane, picture.format).empty())
@@ -282,13 +278,12 @@ std::vector<Plan> candidate_plans(const Output &output, const View &view, const 
   const bool tells_hdr = !output.joined && picture.hdr && takes_hdr(output.connector, *picture.hdr);
   std::vector<Plan> list;
   const auto add = [&](const Plane &plane, const Placement &placement, bool background) {
-    if (background &&
-        (plane.type == PlaneType::Primary || primary == output.crtc_planes.end() || output.joined))
+    if (background && (plane.type == PlaneType::Primary || !primary || output.joined))
       return;
     Plan plan;
     plan.mode = mode;
     plan.plane = &plane;
-    plan.background = background ? &*primary : nullptr;
+    plan.background = background ? primary : nullptr;
     plan.rectangle.source = placement.source;
     plan.rectangle.destination = placement.destination;
     plan.rectangle.rotation = *plane_rotation(plane, view.rotation);
@@ -429,11 +424,10 @@ FlipProperties flip_properties(const Output &output, const Plan &plan)
     ids.writeback_framebuffer = property_id(writeback, "WRITEBACK_FB_ID");
     ids.writeback_fence = property_id(writeback, "WRITEBACK_OUT_FENCE_PTR");
   }
-  const auto cursor = std::find_if(output.crtc_planes.begin(), output.crtc_planes.end(),
-                                   [](const Plane &p) { return p.type == PlaneType::Cursor; });
-  if (cursor == output.crtc_planes.end() || cursor->id == plan.plane->id)
+  const Plane *cursor = output.plane_of(PlaneType::Cursor);
+  if (!cursor || cursor->id == plan.plane->id)
     return ids;
-  ids.cursor = &*cursor;
+  ids.cursor = cursor;
   ids.cursor_zpos = zpos_over(*cursor, *plan.plane, plan.rectangle.zpos).value_or(-1);
   if (plan.overlay)
     ids.cursor_zpos = std::max(ids.cursor_zpos,
@@ -464,11 +458,6 @@ namespace {
 constexpr std::uint32_t kTurns =
     DRM_MODE_ROTATE_0 | DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_180 | DRM_MODE_ROTATE_270;
 constexpr std::uint32_t kReflections = DRM_MODE_REFLECT_X | DRM_MODE_REFLECT_Y;
-
-bool is_mutable(const Property &property)
-{
-  return (property.flags & DRM_MODE_PROP_IMMUTABLE) == 0;
-}
 
 // Whether the plane's property has the value of DRM_MODE_ROTATE_* and DRM_MODE_REFLECT_* (a bit
 // each, by its name in drm_blend.c). A list without names says nothing.
@@ -507,11 +496,12 @@ std::optional<int> zpos_over(const Plane &plane, const Plane &under, int under_z
   const bool later = under.type == PlaneType::Primary || plane.id > under.id;
   if (!own || !lower)
     return later ? std::optional(-1) : std::nullopt;
-  const auto height =
-      under_zpos >= 0 && is_mutable(*lower) ? static_cast<std::uint64_t>(under_zpos) : lower->value;
+  const auto height = under_zpos >= 0 && lower->can_be_set()
+                          ? static_cast<std::uint64_t>(under_zpos)
+                          : lower->value;
   // of two planes with one zpos, that with the larger id is over the other (drm_blend.c)
   const bool is_over = own->value > height || (own->value == height && plane.id > under.id);
-  if (!is_mutable(*own))
+  if (!own->can_be_set())
     return is_over ? std::optional(-1) : std::nullopt;
   const std::uint64_t wanted = is_over ? own->value : height + 1;
   if (own->range && (wanted < own->range->first || wanted > own->range->second))
@@ -527,7 +517,7 @@ std::string why_no_zpos(const Plane &plane, int zpos)
   if (!property)
     return "has no zpos";
   const auto wanted = static_cast<std::uint64_t>(zpos);
-  if (!is_mutable(*property) && property->value != wanted)
+  if (!property->can_be_set() && property->value != wanted)
     return "is fixed at zpos " + std::to_string(property->value);
   if (property->range && (wanted < property->range->first || wanted > property->range->second))
     return "takes zpos " + std::to_string(property->range->first) + " to " +

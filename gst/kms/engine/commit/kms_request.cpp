@@ -55,8 +55,7 @@ void Request::set_plane(const Plane &plane, std::uint32_t crtc_id, const PlaneSe
   // the console may have left the plane turned
   if (const Property *rotation = find(p, "rotation"))
     set(plane.id, rotation->id, "rotation", setup.rotation);
-  if (const Property *zpos = find(p, "zpos");
-      zpos && setup.zpos >= 0 && !(zpos->flags & DRM_MODE_PROP_IMMUTABLE))
+  if (const Property *zpos = find(p, "zpos"); zpos && setup.zpos >= 0 && zpos->can_be_set())
     set(plane.id, zpos->id, "zpos", static_cast<std::uint64_t>(setup.zpos));
   // optional: a driver has only the values that its hardware can do
   if (const Property *encoding = find(p, "COLOR_ENCODING"))

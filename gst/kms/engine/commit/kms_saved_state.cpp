@@ -82,7 +82,7 @@ Result<void> SavedState::save(const Device &device, std::uint32_t object_id,
 {
   for (const char *name : names) {
     const Property *property = find(properties, name);
-    if (!property || (property->flags & DRM_MODE_PROP_IMMUTABLE))
+    if (!property || !property->can_be_set())
       continue;
     Value value{object_id, property->id, name, property->value, {}};
     if ((property->flags & DRM_MODE_PROP_BLOB) && property->value != 0) {

@@ -83,8 +83,9 @@ int Scanout::commit_frame(Plan plan, const Frame &frame, std::uint32_t flags, st
   return commit(plan, frame.framebuffer->id(), flags, serial, overlay, out_fence);
 }
 
-// A black buffer of the mode's size, where background_ is none. 0 or a negative errno.
-int Scanout::make_background(const drmModeModeInfo &mode, std::unique_ptr<DumbBuffer> &made) const
+// Makes background_ a black buffer of the mode's size. 0, or a negative errno, which leaves
+// background_ as it is.
+int Scanout::fit_background(const drmModeModeInfo &mode)
 {
   if (background_ && background_->width() == mode.hdisplay &&
       background_->height() == mode.vdisplay)
@@ -93,18 +94,8 @@ int Scanout::make_background(const drmModeModeInfo &mode, std::unique_ptr<DumbBu
       DumbBuffer::create(device_, DRM_FORMAT_XRGB8888, mode.hdisplay, mode.vdisplay);
   if (!black)
     return -black.error().sys_errno;
-  made = std::move(*black);
+  background_ = std::move(*black);
   return 0;
-}
-
-// Before the first frame, for test commits. 0 or a negative errno.
-int Scanout::prepare_background(const Plan &plan)
-{
-  std::unique_ptr<DumbBuffer> black;
-  const int ret = plan.background ? make_background(plan.mode, black) : 0;
-  if (black)
-    background_ = std::move(black);
-  return ret;
 }
 
 // Makes a test commit, and where that succeeds the same commit for real. 0 or a negative errno. The
@@ -112,15 +103,12 @@ int Scanout::prepare_background(const Plan &plan)
 // plane of a framebuffer that goes (drm_framebuffer.c, drm_framebuffer_remove()).
 int Scanout::show(const Plan &plan, Commit &next, bool with_mode_set)
 {
-  std::unique_ptr<DumbBuffer> other;
-  if (const int ret = plan.background ? make_background(plan.mode, other) : 0; ret != 0)
+  const std::shared_ptr<DumbBuffer> before = background_;
+  if (const int ret = plan.background ? fit_background(plan.mode) : 0; ret != 0)
     return ret;
-  const bool is_other = other != nullptr;
-  if (is_other)
-    background_.swap(other);
   const int ret = show_over_background(plan, next, with_mode_set);
-  if (is_other && ret != 0)
-    background_.swap(other);
+  if (ret != 0)
+    background_ = before;
   return ret;
 }
 
@@ -142,9 +130,8 @@ int Scanout::show_over_background(Plan plan, Commit &next, bool with_mode_set)
   take_out_fence(next, out_fence);
   if (ret == 0) {
     has_set_mode_ = with_mode_set;
-    overlay_untried_ = plan.overlay && !frame.raster;
     overlay_resizes_ = false;
-    tried_overlay_ = frame.raster ? frame.raster->destination : Rectangle{};
+    tried_overlay_ = frame.raster ? std::optional(frame.raster->destination) : std::nullopt;
     plan_ = plan;
     forget_kept_files();
     if (!first_mode_)
@@ -202,8 +189,11 @@ int Scanout::flip(Commit &next)
   }
   if (next.cursor == shown_cursor_)
     return ret;
-  refused_cursor_ = std::exchange(next.cursor, shown_cursor_);
-  return flip(next); // so that the frame is shown
+  const Cursor cursor = std::exchange(next.cursor, shown_cursor_);
+  const int without = flip(next); // so that the frame is shown
+  if (without == 0)               // else something else is to blame
+    refused_cursor_ = cursor;
+  return without;
 }
 
 // One commit, of what differs from the last one.
@@ -537,11 +527,12 @@ std::string Scanout::advice(const drmModeModeInfo &mode, Format format, bool tri
                : " Turn the picture before the sink, for instance with videoflip, and leave "
                  "rotation out.";
   return " Its planes have to cover the screen: send pictures of the mode's size, " +
-         std::to_string(mode.hdisplay) + "x" + std::to_string(mode.vdisplay) +
+         describe_size(mode.hdisplay, mode.vdisplay) +
          ", for instance with videoscale before the sink.";
 }
 
-// Tries the plans for one mode. 0, or the errno of the last one, negative.
+// Tries the plans for one mode. 0, or the errno of the last one, negative: -EAGAIN stands for a
+// device that is busy, which the kernel's own never does (drmIoctl()).
 int Scanout::show_in_mode(const Picture &picture, const ModeTry &mode, Commit &next,
                           Patience patience, std::map<std::uint32_t, Attempts> &attempts)
 {
@@ -565,9 +556,8 @@ int Scanout::show_in_mode(const Picture &picture, const ModeTry &mode, Commit &n
         scaling_refused_ = plan.scaled ? 0 : scaling_refused;
         return 0;
       }
-      was_put_off_ = !with_mode_set && patience == Patience::Wait && is_put_off(ret);
-      if (was_put_off_)
-        return ret;
+      if (!with_mode_set && patience == Patience::Wait && is_put_off(ret))
+        return -EAGAIN;
     }
     Attempts &plane = attempts[plan.plane->id];
     (plan.scaled ? plane.scaled : plane.unscaled) = -ret;
@@ -584,7 +574,6 @@ int Scanout::show_in_mode(const Picture &picture, const ModeTry &mode, Commit &n
 Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeTry> &modes,
                                  Commit &next, Patience patience)
 {
-  was_put_off_ = false;
   if (!saved_) {
     Result<SavedState> saved = SavedState::capture(*device_, output_);
     if (!saved)
@@ -606,8 +595,8 @@ Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeT
     ret = show_in_mode(picture, mode, next, patience, &mode == &modes.front() ? attempts : other);
     if (ret == 0)
       return {};
-    if (was_put_off_)
-      return device_error(device_->name() + " is busy.", EBUSY);
+    if (ret == -EAGAIN)
+      return device_error(device_->name() + " is busy.", EAGAIN);
     if (may_be_of_the_mode(ret) && !mode.only_as_wanted) {
       failed = &mode;
       failure = ret;
@@ -626,8 +615,8 @@ Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeT
   const std::string hint = is_master_loss(-ret) ? " Another program took the display over; stop it."
                                                 : advice(mode, picture.format, !attempts.empty());
   std::string text = device_->name() + " does not show " + describe_format(picture.format) +
-                     " of " + std::to_string(picture.width) + "x" + std::to_string(picture.height) +
-                     " in mode " + describe_mode(mode) +
+                     " of " + describe_size(picture.width, picture.height) + " in mode " +
+                     describe_mode(mode) +
                      (modes.size() > 1 && is_refusal(-ret) ? " or another one" : "") +
                      " on connector " + output_.connector.name + "." + hint;
   explain(text, picture.format, attempts);
@@ -661,7 +650,8 @@ int Scanout::test_scratch(const Picture &picture, const drmModeModeInfo &mode, b
   int best = -EINVAL;
   for (const Plan &plan :
        candidate_plans(output_, on_panel({}, panel_rotation_), picture, mode, shown())) {
-    if (only_scaled ? !plan.scaled || plan.background : prepare_background(plan) != 0)
+    if (only_scaled ? !plan.scaled || plan.background
+                    : plan.background && fit_background(plan.mode) != 0)
       continue;
     const int ret = commit(plan, framebuffer->get(), mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
     if (ret == 0)
@@ -761,8 +751,7 @@ std::vector<Refusal> Scanout::disprove(const Picture &picture, std::span<const M
       if (is_refusal(-ret))
         refusals.push_back({format, picture.width, picture.height,
                             "A test commit of " + describe_format(format) + " at " +
-                                std::to_string(picture.width) + "x" +
-                                std::to_string(picture.height) +
+                                describe_size(picture.width, picture.height) +
                                 " was refused: " + errno_text(-ret) + "."});
       else
         any_shown = true;
@@ -801,7 +790,7 @@ OverlayPlacement Scanout::overlay_placement(const Plan &plan) const
 Result<void> Scanout::draw_overlay(Frame &frame)
 {
   frame.raster.reset();
-  if (!frame.overlay || !plan_ || !plan_->overlay || overlay_refused())
+  if (!plan_ || !plan_->overlay || overlay_refused())
     return {};
   Result<std::shared_ptr<const OverlayRaster>> raster =
       rasters_.draw(frame.overlay, overlay_placement(*plan_));
@@ -860,7 +849,7 @@ void Scanout::try_overlay(const std::shared_ptr<const OverlayRaster> &raster)
     return commit_request(device_->fd(), request, DRM_MODE_ATOMIC_TEST_ONLY, 0);
   };
   int ret = 0;
-  if (!std::exchange(overlay_untried_, false)) {
+  if (tried_overlay_) {
     // imx-drm changes the size of a plane that is on in a mode set alone
     ret = test_raster();
     overlay_resizes_ |= ret == 0;
@@ -877,10 +866,8 @@ void Scanout::try_overlay(const std::shared_ptr<const OverlayRaster> &raster)
       flip_properties_ = flip_properties(output_, *plan_); // the cursor is over it
       return;
     }
-    if (!is_refusal(-ret)) { // says nothing of this plane: the commit of the frame tells
-      overlay_untried_ = true;
+    if (!is_refusal(-ret)) // says nothing of this plane: the commit of the frame tells
       return;
-    }
   }
   refuse_overlay(-ret);
 }
@@ -904,7 +891,7 @@ Error Scanout::overlay_refusal() const
 void Scanout::forget_overlay()
 {
   shown_overlay_.reset();
-  overlay_untried_ = false;
+  tried_overlay_.reset();
   rasters_.clear();
 }
 
@@ -923,14 +910,11 @@ bool Scanout::hide_picture()
   if (plan_->overlay)
     off.disable_plane(*plan_->overlay);
   bool is_hidden = commit_request(device_->fd(), off, 0, 0) == 0;
-  const auto primary =
-      std::find_if(output_.crtc_planes.begin(), output_.crtc_planes.end(),
-                   [](const Plane &plane) { return plane.type == PlaneType::Primary; });
-  std::unique_ptr<DumbBuffer> other;
-  if (!is_hidden && !output_.joined && primary != output_.crtc_planes.end() &&
-      make_background(plan_->mode, other) == 0) {
+  const Plane *primary = output_.plane_of(PlaneType::Primary);
+  const std::shared_ptr<DumbBuffer> before = background_;
+  if (!is_hidden && !output_.joined && primary && fit_background(plan_->mode) == 0) {
     PlaneSetup black;
-    black.framebuffer_id = (other ? other : background_)->framebuffer_id();
+    black.framebuffer_id = background_->framebuffer_id();
     black.source = black.destination = {0, 0, plan_->mode.hdisplay, plan_->mode.vdisplay};
     Request cover;
     if (plan_->plane->id != primary->id)
@@ -939,10 +923,10 @@ bool Scanout::hide_picture()
       cover.disable_plane(*plan_->overlay);
     cover.set_plane(*primary, output_.crtc.id, black);
     is_hidden = commit_request(device_->fd(), cover, 0, 0) == 0;
-    if (is_hidden && other)
-      background_ = std::move(other);
-    if (is_hidden && plan_->plane->id != primary->id)
-      plan_->background = &*primary; // turned off, where the next plan does not need it
+    if (!is_hidden)
+      background_ = before;
+    else if (plan_->plane->id != primary->id)
+      plan_->background = primary; // turned off, where the next plan does not need it
   }
   if (is_hidden)
     forget_overlay();

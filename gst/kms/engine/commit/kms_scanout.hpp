@@ -81,12 +81,11 @@ public:
   // plane; `sys_errno` is the last attempt's. ErrorCode::Unsupported: the device does not do this,
   // so another format, size or plane may do. A frame's overlay becomes part of the commit where a
   // plane takes it. With Patience::Wait, a commit without a mode set that the device can do nothing
-  // about at the moment (EBUSY, ENOMEM) ends the search: was_put_off() is true, and the same call
-  // is worth another try.
+  // about at the moment (EBUSY, ENOMEM) ends the search with EAGAIN: the same call is worth another
+  // try.
   enum class Patience { Wait, SetMode };
   Result<void> show_first(const Picture &picture, const std::vector<ModeTry> &modes, Commit &next,
                           Patience patience = Patience::SetMode);
-  [[nodiscard]] bool was_put_off() const noexcept { return was_put_off_; }
   int flip(Commit &next) override;
   std::optional<std::int64_t> last_vblank() override
   {
@@ -124,16 +123,17 @@ public:
   // Overlays. Whether frames may have one at present: before the first
   // frame, as far as the planes tell.
   [[nodiscard]] bool can_overlay() const;
-  // Draws the overlay of a frame that flip() shows next, for the place that the picture has now. By
-  // the streaming thread. Error: the frame has no raster.
+  // Draws the overlay of a frame that has one and that flip() shows next, for the place that the
+  // picture has now. By the streaming thread. Error: the frame has no raster.
   Result<void> draw_overlay(Frame &frame);
   // Whether try_overlay() has to be called before a frame with the raster is committed. By the
   // streaming thread.
   [[nodiscard]] bool overlay_is_untried(const OverlayRaster &raster) const noexcept
   {
-    const Rectangle &now = raster.destination, &before = tried_overlay_;
-    const bool other_size = now.width != before.width || now.height != before.height;
-    return overlay_untried_ || (other_size && !overlay_resizes_);
+    const Rectangle &now = raster.destination;
+    return !tried_overlay_ ||
+           ((now.width != tried_overlay_->width || now.height != tried_overlay_->height) &&
+            !overlay_resizes_);
   }
   // Finds a plane that takes the raster, by test commits, while nobody commits.
   void try_overlay(const std::shared_ptr<const OverlayRaster> &raster);
@@ -182,8 +182,7 @@ private:
   int show_in_mode(const Picture &picture, const ModeTry &mode, Commit &next, Patience patience,
                    std::map<std::uint32_t, Attempts> &attempts);
   Result<void> prepare(const Picture &picture, const drmModeModeInfo &mode);
-  int make_background(const drmModeModeInfo &mode, std::unique_ptr<DumbBuffer> &made) const;
-  int prepare_background(const Plan &plan);
+  int fit_background(const drmModeModeInfo &mode);
   int test_scratch(const Picture &picture, const drmModeModeInfo &mode, bool only_scaled);
   [[nodiscard]] std::optional<drmModeModeInfo> probed_mode() const;
   [[nodiscard]] std::string advice(const drmModeModeInfo &mode, Format format, bool tried) const;
@@ -218,9 +217,9 @@ private:
   Cursor shown_cursor_;
   std::optional<Cursor> refused_cursor_;
   OverlayRasters rasters_;
-  bool tears_ = true;            // no asynchronous flip of plan_ was refused
-  bool overlay_untried_ = false; // plan_->overlay was chosen without a test commit
-  Rectangle tried_overlay_;      // what plan_->overlay has taken
+  bool tears_ = true; // no asynchronous flip of plan_ was refused
+  // What plan_->overlay has taken; nullopt if it was chosen without a test commit.
+  std::optional<Rectangle> tried_overlay_;
   bool overlay_resizes_ = false; // and in another size, while it was on
   std::atomic<int> overlay_errno_{0};
   std::atomic<std::uint64_t> overlay_refusals_{0};
@@ -228,7 +227,6 @@ private:
   std::atomic<std::uint32_t> panel_rotation_; // DRM_MODE_ROTATE_*, of output_
   bool scales_down_ = false;
   bool covers_only_ = false;
-  bool was_put_off_ = false;
   bool has_set_mode_ = false;
   std::atomic<bool> writeback_attached_{false};
   int scaling_refused_ = 0; // why plan_ is not scaled, although it should be; an errno
@@ -237,7 +235,7 @@ private:
   drmModeModeInfo blob_mode_{}; // what it holds
   PropertyBlob hdr_blob_;
   std::optional<HdrMetadata> blob_hdr_;    // what it holds
-  std::unique_ptr<DumbBuffer> background_; // of the mode's size
+  std::shared_ptr<DumbBuffer> background_; // of the mode's size
   const bool flips_by_fence_;
   const KeptFiles::Ptr kept_files_ = KeptFiles::get();
 };

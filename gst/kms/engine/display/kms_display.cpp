@@ -6,7 +6,6 @@
 #include <chrono>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -59,19 +58,13 @@ Result<void> check_compositor(const DeviceRequest &device, const OutputRequest &
       EBUSY);
 }
 
-bool has_cursor_plane(const Output &output)
-{
-  return std::any_of(output.crtc_planes.begin(), output.crtc_planes.end(),
-                     [](const Plane &plane) { return plane.type == PlaneType::Cursor; });
-}
-
 } // namespace
 
 Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
                  DisplayListener &listener)
     : listener_(listener), device_(std::move(device)), reservation_(std::move(choice.reservation)),
       output_request_(request_of(request, choice.output)), connector_(choice.output.connector),
-      has_cursor_(has_cursor_plane(choice.output)),
+      has_cursor_(choice.output.plane_of(PlaneType::Cursor) != nullptr),
       joined_(choice.output.joined ? std::optional(choice.output) : std::nullopt),
       balance_channels_(kms::balance_channels(choice.output)),
       framebuffers_(framebuffer_limits(choice.resources)), offer_(choice.output.formats()),
@@ -192,19 +185,20 @@ Result<void> Display::check_view(const View &view) const
 
 void Display::set_view(const View &view)
 {
-  const std::lock_guard guard(view_lock_);
-  view_changed_ |= view != view_;
-  view_ = view;
+  screen_.change([&view](Screen &screen) {
+    screen.view_changed |= view != screen.view;
+    screen.view = view;
+  });
 }
 
 // Whether the application wants another view than the one on screen.
 bool Display::take_view()
 {
-  const std::lock_guard guard(view_lock_);
-  if (!std::exchange(view_changed_, false))
-    return false;
-  scanout_.set_view(view_);
-  return true;
+  return screen_.change([this](Screen &screen) {
+    if (screen.view_changed)
+      scanout_.set_view(screen.view);
+    return std::exchange(screen.view_changed, false);
+  });
 }
 
 // The old one ends without the lock: it waits for its thread, or for handlers that may wake it.
@@ -215,8 +209,10 @@ void Display::replace(std::unique_ptr<Thread> &thread, std::unique_ptr<Thread> n
   thread.swap(next);
 }
 
-Result<void> Display::start()
+Result<void> Display::start(const FenceRules &rules)
 {
+  fence_rules_ = rules;
+  queue_.set_fence_rules(rules);
   overlays_shown_ = overlays_left_out_ = 0;
   overlay_refusal_told_ = false;
   can_overlay_ = scanout_.can_overlay();
@@ -233,13 +229,14 @@ Result<void> Display::start()
   frames_without_output_ = 0;
   state_is_foreign_ = false;
   was_master_ = true;
+  master_loss_told_ = false; // each run tells of it
+  joined_is_lit_ = true;
   Result<std::unique_ptr<HotplugMonitor>> hotplug = HotplugMonitor::start(device_->node(), *this);
   if (!hotplug) {
     replace(loop_, {});
     return hotplug.error();
   }
   replace(hotplug_, std::move(*hotplug));
-  snapshots_.start();
   return {};
 }
 
@@ -269,7 +266,7 @@ Result<void> Display::stop()
   queue_.cancel_capture();
   replace(hotplug_, {});
   screen_.change([](Screen &screen) { screen.mode.reset(); }); // ends a wait for the driver
-  snapshots_.stop();
+  snapshots_.await_end();
   replace(loop_, {});
   // a device that is gone cannot be restored
   Result<void> restored = put_back();
@@ -317,8 +314,8 @@ Result<void> Display::configure(const Picture &picture)
   if (picture.width < framebuffers_.min_width || picture.height < framebuffers_.min_height ||
       picture.width > framebuffers_.max_width || picture.height > framebuffers_.max_height)
     return Error{ErrorCode::Caps,
-                 device_->name() + " makes no framebuffer of " + std::to_string(picture.width) +
-                     "x" + std::to_string(picture.height) + " pixels.",
+                 device_->name() + " makes no framebuffer of " +
+                     describe_size(picture.width, picture.height) + " pixels.",
                  0};
   (void)take_view(); // the mode has to hold the picture as it is turned
   Result<std::vector<ModeTry>> modes = choose_modes(picture);
@@ -360,35 +357,39 @@ Result<Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
     modes_ = std::move(*modes);
     phase_ = Phase::FirstFrame;
   }
+  const std::optional<View> before =
+      phase_ == Phase::Showing ? std::optional(scanout_.view()) : std::nullopt;
   const bool other_view = take_view();
   // turned between the caps and the first frame, as tags of a stream do it: another mode may fit
   if (other_view && phase_ == Phase::FirstFrame && !scanout_.is_set())
     if (Result<std::vector<ModeTry>> modes = choose_modes(picture_); modes)
       modes_ = std::move(*modes);
-  if (has_untested_rows(frame))
+  if (has_untested_rows(frame) || other_view)
     require_first_frame();
   if (phase_ == Phase::FirstFrame)
-    return show_with_optional_rotation(frame);
-  if (other_view)
-    return show_view(frame);
+    return show_tested(frame, other_view ? before : std::nullopt);
   draw_overlay(frame);
   if (const Shown shown = queue_.submit(frame, overflow); shown != Shown::Failed)
     return shown;
   if (end_stall()) { // a frame that waited for its commit has gone with the failure
-    return frame.framebuffer ? show_with_optional_rotation(frame) : Result<Shown>(drop());
+    return frame.framebuffer ? show_tested(frame, std::nullopt) : Result<Shown>(drop());
   }
   const std::optional<Error> why = failure();
-  if (why && is_master_loss(why->sys_errno))
-    return drop_without_master(*why);
-  if (why && is_refusal(why->sys_errno)) {
-    queue_.forgive();
-    if (joined_output_differs()) {
-      return drop(); // the next frame looks at the output first
-    }
-    require_first_frame();
-    return Error{ErrorCode::Unsupported, why->message, why->sys_errno};
-  }
-  return Shown::Failed;
+  if (!why || !(is_refusal(why->sys_errno) || is_master_loss(why->sys_errno)))
+    return Shown::Failed;
+  queue_.forgive();
+  require_first_frame();
+  return not_shown({ErrorCode::Unsupported, why->message, why->sys_errno});
+}
+
+// The device refused the commit of a frame: the error, unless somebody else is the reason.
+Result<Shown> Display::not_shown(const Error &why)
+{
+  if (is_master_loss(why.sys_errno))
+    return drop_without_master(why);
+  if (joined_output_differs())
+    return drop(); // the next frame looks at the output first
+  return why;
 }
 
 Result<void> Display::set_cursor(const std::optional<CursorImage> &image)
@@ -433,13 +434,16 @@ bool Display::narrow_offer()
   const Proved what{scanout_.plane_id(), scanout_.shown_mode(), picture_.width, picture_.height};
   if (what != proved_) {
     proved_ = what;
-    const FormatSet shown = FormatSet::from_pairs({picture_.format});
-    const ModeTry mode{what.mode, false};
-    for (Refusal &refusal : scanout_.disprove(picture_, std::span(&mode, 1),
-                                              FormatSet::subtract(offer_.formats(), shown)))
-      offer_.refuse(std::move(refusal));
+    disprove(FormatSet::subtract(offer_.formats(), FormatSet::from_pairs({picture_.format})));
   }
   return offer_.formats() != before;
+}
+
+// Takes those out of the offer that test commits refuse in the picture's place.
+void Display::disprove(const FormatSet &pairs)
+{
+  for (Refusal &refusal : scanout_.disprove(picture_, modes_, pairs))
+    offer_.refuse(std::move(refusal));
 }
 
 void Display::refuse(const Error &why)
@@ -447,9 +451,7 @@ void Display::refuse(const Error &why)
   const FormatSet before = offer_.formats();
   offer_.resize(picture_.width, picture_.height);
   offer_.refuse({picture_.format, picture_.width, picture_.height, why.message});
-  // test the pairs first, so that upstream's next choice is one that works
-  for (Refusal &refusal : scanout_.disprove(picture_, modes_, offer_.formats()))
-    offer_.refuse(std::move(refusal));
+  disprove(offer_.formats()); // first, so that upstream's next choice is one that works
   if (offer_.formats() != before)
     tell({Report::What::FormatsChanged});
 }
@@ -517,10 +519,11 @@ std::string Display::fix_for(Format format) const
 
 SizeLimits Display::limits() const
 {
-  SizeLimits limits = screen_.get().limits;
+  const Screen screen = screen_.get();
+  SizeLimits limits = screen.limits;
+  const View &wanted = screen.view;
   const bool by_modes =
       limits.max_width != framebuffers_.max_width || limits.max_height != framebuffers_.max_height;
-  const View wanted = view();
   if (limits.mode_width != 0 && !may_crop(wanted.fit)) {
     limits.max_width = std::min(limits.max_width, limits.mode_width);
     limits.max_height = std::min(limits.max_height, limits.mode_height);
@@ -536,12 +539,6 @@ SizeLimits Display::limits() const
       std::swap(width, height);
   }
   return limits;
-}
-
-View Display::view() const
-{
-  const std::lock_guard guard(view_lock_);
-  return view_;
 }
 
 // ---- the first frame ----
@@ -597,7 +594,6 @@ std::optional<Shown> Display::wait_before_mode_set(Frame &frame)
   }
   if (!frame.acquire_fence)
     return {};
-  queue_.set_fence_rules(fence_rules_);
   const Shown awaited = queue_.await_fence(frame);
   if (awaited == Shown::Yes)
     return {};
@@ -624,18 +620,11 @@ Result<Shown> Display::show_first(Frame &frame)
         error = shown.error();
       else
         count_overlay(next.frame);
-      return shown ? 0 : scanout_.was_put_off() ? -EAGAIN : -EIO;
+      return shown ? 0 : error->sys_errno == EAGAIN ? -EAGAIN : -EIO;
     });
   }
-  if (ret != 0) {
-    const Error why = explain(*error);
-    if (is_master_loss(why.sys_errno))
-      return drop_without_master(why);
-    if (joined_output_differs()) {
-      return drop();
-    }
-    return why;
-  }
+  if (ret != 0)
+    return not_shown(explain(*error));
   first_frame_shown();
   return Shown::Yes;
 }
@@ -654,11 +643,9 @@ bool Display::has_untested_rows(const Frame &frame)
 // The first frame is committed, so the picture's mode and plane are known.
 void Display::first_frame_shown()
 {
-  was_master_ = true;
   if (std::exchange(master_loss_told_, false)) {
     GSTDRM_DEBUG("this process is master of %s again", device_->name().c_str());
-    master_is_back_ = true; // whoever probes connectors looks at this one
-    wake_hotplug();
+    wake_hotplug(); // to look for another display
     tell({Report::What::MasterRegained});
   }
   if (!scanout_.has_set_mode())
@@ -678,12 +665,9 @@ void Display::first_frame_shown()
     screen.size = {mode.hdisplay, mode.vdisplay};
     screen.mode = scanout_.can_write_back() ? std::optional(mode) : std::nullopt;
   });
-  shown_view_ = scanout_.view();
   tell({Report::What::PicturePlaced,
         {},
         scanout_.describe() + ", " + scanout_.describe_placement()});
-  if (queue_.cursor_is_missing())
-    queue_.refresh();
   publish_overlays();
   if (narrow_offer())
     tell({Report::What::FormatsChanged});
@@ -702,34 +686,32 @@ Result<std::vector<ModeTry>> Display::choose_modes(const Picture &picture)
   return unturned ? unturned : modes;
 }
 
-// A turn that the view only wishes for is left out, with one warning, where the display refuses it.
-Result<Shown> Display::show_with_optional_rotation(Frame &frame)
+// Shows the frame in the view that the scanout has. Where the display refuses that: without a turn
+// that the view only wishes for; then in the view of the frame `before`, if the view is what has
+// changed. A warning tells of either.
+Result<Shown> Display::show_tested(Frame &frame, const std::optional<View> &before)
 {
   Result<Shown> shown = show_first(frame);
-  if (!shown && shown.error().code == ErrorCode::Unsupported && scanout_.drop_optional_rotation()) {
-    Result<std::vector<ModeTry>> modes = scanout_.check(picture_);
+  const auto is_refused = [&] { return !shown && shown.error().code == ErrorCode::Unsupported; };
+  if (is_refused() && scanout_.drop_optional_rotation()) {
+    // another view is no reason for a mode set
+    Result<std::vector<ModeTry>> modes = before ? std::move(modes_) : scanout_.check(picture_);
     if (!modes)
       return shown;
     modes_ = std::move(*modes);
     turn_left_out_ = shown.error();
     shown = show_first(frame);
   }
+  if (is_refused() && before) {
+    turn_left_out_.reset();
+    tell({Report::What::ViewRefused, shown.error()});
+    scanout_.set_view(*before);
+    shown = show_first(frame);
+  }
   if (shown && *shown == Shown::Yes)
     if (const auto left_out = std::exchange(turn_left_out_, std::nullopt))
       tell({Report::What::TurnLeftOut, *left_out});
   return shown;
-}
-
-// If the hardware rejects the new view, the sink warns and keeps the old one.
-Result<Shown> Display::show_view(Frame &frame)
-{
-  require_first_frame();
-  Result<Shown> shown = show_first(frame);
-  if (shown || shown.error().code != ErrorCode::Unsupported)
-    return shown;
-  tell({Report::What::ViewRefused, shown.error()});
-  scanout_.set_view(shown_view_);
-  return show_first(frame);
 }
 
 // ---- overlays ----
@@ -740,8 +722,8 @@ bool Display::can_overlay() const
 {
   if (!can_overlay_ || scanout_.overlay_refused())
     return false;
-  const std::lock_guard guard(view_lock_);
-  return view_.rotation == DRM_MODE_ROTATE_0;
+  return screen_.use([](const Screen &screen) { return screen.view.rotation; }) ==
+         DRM_MODE_ROTATE_0;
 }
 
 Display::OverlayCounters Display::overlay_counters() const
@@ -752,7 +734,10 @@ Display::OverlayCounters Display::overlay_counters() const
 // A frame that flip() shows next. One whose overlay cannot be drawn is shown without it.
 void Display::draw_overlay(Frame &frame)
 {
-  publish_overlays(); // flip() may have refused the overlay of an earlier frame
+  if (overlay_announced_ && scanout_.overlay_refused()) // by flip(), of an earlier frame
+    publish_overlays();
+  if (!frame.overlay)
+    return;
   if (const Result<void> drawn = scanout_.draw_overlay(frame); !drawn)
     GSTDRM_DEBUG("a frame has no overlay: %s", drawn.error().message.c_str());
   if (frame.raster && scanout_.overlay_is_untried(*frame.raster)) {
@@ -1027,11 +1012,11 @@ bool Display::look_at_connector(Probe probe)
   }
   OutputRequest request = output_request_;
   request.connector = std::to_string(connector_.id);
-  Result<OutputChoice> choice = read_output_again(*device_, reservation_, request);
-  if (!choice && !joined_)
+  Result<Output> read = read_output_again(*device_, reservation_, request);
+  if (!read && !joined_)
     return false; // unplugged again: another event follows
   // the program whose output is joined may light it later
-  Output output = choice ? std::move(choice->output) : *joined_;
+  Output output = read ? std::move(*read) : *joined_;
   output.connector.modes = monitor.modes;
   output.connector.edid = monitor.edid;
   output.connector.colour = read_display_colour(monitor.edid);
@@ -1056,29 +1041,28 @@ bool Display::look_at_connector(Probe probe)
 // On the hotplug thread.
 void Display::on_woken() noexcept
 {
-  handle([this] {
-    if (master_is_back_.exchange(false))
-      look_at_connector(Probe::Always);
-    else
-      look_for_master();
-  });
+  handle([this] { look_for_master(); });
 }
 
-// The kernel tells nobody that this process is master again. A frame finds it out by its commit;
-// only while none comes an ioctl has to. Another display may have been plugged in meanwhile: the
-// kernel makes no probe for whoever is not master. The listener may end this display, so it is told
-// last.
+// The kernel tells nobody that this process is master again. A frame finds it out by its commit,
+// and has set everything then; only while none comes an ioctl has to. Another display may have been
+// plugged in meanwhile: the kernel makes no probe for whoever is not master. The listener may end
+// this display, so it is told last.
 void Display::look_for_master()
 {
-  if (frame_came_.exchange(false))
+  const bool frames_come = frame_came_.exchange(false);
+  if (frames_come && was_master_)
     return;
   const bool is_master = drmIsMaster(device_->fd()) != 0;
   if (was_master_.exchange(is_master) || !is_master)
     return;
-  GSTDRM_DEBUG("this process is master of %s again: the picture has to be painted again",
-               device_->name().c_str());
-  state_is_foreign_ = true;
-  if (!look_at_connector(Probe::Always)) // else the picture is painted anyway
+  if (!frames_come) {
+    GSTDRM_DEBUG("this process is master of %s again: the picture has to be painted again",
+                 device_->name().c_str());
+    state_is_foreign_ = true;
+  }
+  // where another display is found the picture is painted anyway
+  if (!look_at_connector(Probe::Always) && !frames_come)
     tell({Report::What::RepaintWanted});
 }
 
@@ -1172,17 +1156,14 @@ void Display::blank()
 // until this process is master again.
 Shown Display::drop_without_master(const Error &error)
 {
-  queue_.forgive();
-  require_first_frame();
   state_is_foreign_ = true; // the other master may have set another mode
-  frames_without_output_++;
   was_master_ = false;
-  if (std::exchange(master_loss_told_, true))
-    return Shown::Dropped;
-  GSTDRM_DEBUG("%s has another master: %s", device_->name().c_str(),
-               errno_text(error.sys_errno).c_str());
-  tell({Report::What::MasterLost, error});
-  return Shown::Dropped;
+  if (!std::exchange(master_loss_told_, true)) {
+    GSTDRM_DEBUG("%s has another master: %s", device_->name().c_str(),
+                 errno_text(error.sys_errno).c_str());
+    tell({Report::What::MasterLost, error});
+  }
+  return drop();
 }
 
 // ---- stopping ----

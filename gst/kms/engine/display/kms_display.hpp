@@ -7,7 +7,7 @@
 //   refuse(), refusal() and failure(). Another thread may take its place while it is in none of
 //   them (a frame that is repeated).
 // - start() and stop() are called while no thread is in one of those. They may be called by another
-//   thread than the streaming thread, and so may set_fence_rules(), before start().
+//   thread than the streaming thread.
 // - Everything else is for any thread at any time.
 // - The event thread calls on_flip(), on_timer(), next_deadline(), watched_fence() and
 //   on_device_lost(); the hotplug thread calls on_hotplug() and on_device_removed(). They run from
@@ -123,7 +123,8 @@ public:
     return balance_channels_;
   }
 
-  Result<void> start();
+  // IN_FENCE_FD is used where the plane has it and the rules want it.
+  Result<void> start(const FenceRules &rules = {});
   // Before a frame. Several displays may have chosen one output, or one plane beside another
   // program: the first that has a frame to show takes it until stop(). Error: another one has taken
   // it. By the streaming thread.
@@ -146,8 +147,6 @@ public:
 
   // Sets the format and size of the next frames. The hardware is set up with the first frame.
   Result<void> configure(const Picture &picture);
-  // Before the first frame. IN_FENCE_FD is used where the plane has it and the rules want it.
-  void set_fence_rules(const FenceRules &rules) { fence_rules_ = rules; }
   // `layout` must have passed check_layout().
   Result<FramebufferCache::Import> import(const FrameLayout &layout);
   // Whether a plane over the picture shows the overlays of frames. Any thread; FormatsChanged is
@@ -225,8 +224,8 @@ private:
   [[nodiscard]] SizeLimits size_limits(const Output &output) const;
   void publish_limits(const Output &output);
   void publish_output();
-  [[nodiscard]] View view() const;
   bool narrow_offer();
+  void disprove(const FormatSet &pairs);
   bool take_view();
   void tell(const Report &report) noexcept;
   template <typename Event> void handle(const Event &event) noexcept;
@@ -246,8 +245,8 @@ private:
   Result<Shown> show_first(Frame &frame);
   void first_frame_shown();
   bool has_untested_rows(const Frame &frame);
-  Result<Shown> show_view(Frame &frame);
-  Result<Shown> show_with_optional_rotation(Frame &frame);
+  Result<Shown> show_tested(Frame &frame, const std::optional<View> &before);
+  Result<Shown> not_shown(const Error &why);
   Result<std::vector<ModeTry>> choose_modes(const Picture &picture);
   [[nodiscard]] Error explain(const Error &error) const;
   // an output that another program has lit
@@ -298,10 +297,11 @@ private:
   const SizeLimits framebuffers_; // what the driver makes framebuffers of
   FormatOffer offer_;
   PlugState plug_;
-  std::atomic<bool> state_is_foreign_{false};    // another program may have set the display
-  std::atomic<bool> was_master_{true};           // at the last look, or at the last frame
+  std::atomic<bool> state_is_foreign_{false}; // another program may have set the display
+  // Master, as far as is known: false from a frame that was dropped or a look that found so, until
+  // a look finds otherwise.
+  std::atomic<bool> was_master_{true};
   std::atomic<bool> frame_came_{false};          // since the last look
-  std::atomic<bool> master_is_back_{false};      // as a frame has found; the hotplug thread looks
   std::atomic<std::int64_t> look_again_at_{0};   // CLOCK_MONOTONIC
   std::atomic<std::int64_t> repaint_at_{kNever}; // likewise
   // Frames that were dropped since nothing is connected or another process is master.
@@ -332,14 +332,9 @@ private:
   unsigned untested_changes_ = 0;       // RowChange bits that the next frame's test commit is for
   unsigned tested_changes_ = 0; // RowChange bits that need no mode set, as a test commit showed
   FenceRules fence_rules_;
-  View shown_view_;                    // what is on screen
   std::optional<Error> turn_left_out_; // why a wished turn was; to be told with the next frame
   bool overlay_announced_ = false; // what can_overlay() was when FormatsChanged was reported last
   bool overlay_refusal_told_ = false;
-
-  mutable OrderedMutex view_lock_{kLeafLockRank, "Display::view_lock_"}; // guards the two below
-  View view_;
-  bool view_changed_ = false;
 
   // Guards the change of loop_, which any thread wakes that moves the cursor, and of hotplug_,
   // which the event thread and the streaming thread wake, and their use by those. A leaf: each

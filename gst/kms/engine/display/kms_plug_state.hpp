@@ -3,6 +3,7 @@
 // yet. The hotplug thread writes, the streaming thread takes up.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -36,9 +37,30 @@ public:
   explicit PlugState(Monitor monitor) : monitor_(std::move(monitor)) {}
 
   // Whether this is not the display that is known.
-  [[nodiscard]] bool differs(const Monitor &monitor) const;
-  void unplug();
-  void plug(Output output);
+  [[nodiscard]] bool differs(const Monitor &monitor) const
+  {
+    const std::lock_guard guard(lock_);
+    if (monitor.modes.empty())
+      return connected_;
+    return !connected_ || monitor.edid != monitor_.edid ||
+           !std::equal(monitor.modes.begin(), monitor.modes.end(), monitor_.modes.begin(),
+                       monitor_.modes.end(), same_mode);
+  }
+  void unplug()
+  {
+    const std::lock_guard guard(lock_);
+    connected_ = false;
+    output_.reset();
+    changed_ = true;
+  }
+  void plug(Output output)
+  {
+    const std::lock_guard guard(lock_);
+    connected_ = true;
+    monitor_ = {output.connector.modes, output.connector.edid};
+    output_ = std::move(output);
+    changed_ = true;
+  }
   // The device has gone for good, whatever is connected.
   void lose_device() noexcept { device_lost_ = true; }
   [[nodiscard]] bool device_lost() const noexcept { return device_lost_; }
@@ -46,7 +68,12 @@ public:
   // Whether the streaming thread has to call take(): after a change, and for as long as nothing is
   // connected. One atomic load.
   [[nodiscard]] bool changed() const noexcept { return changed_; }
-  Change take();
+  Change take()
+  {
+    const std::lock_guard guard(lock_);
+    changed_ = !connected_;
+    return {connected_, std::exchange(output_, std::nullopt)};
+  }
 
 private:
   std::atomic<bool> changed_{false};

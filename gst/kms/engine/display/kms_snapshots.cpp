@@ -35,18 +35,6 @@ std::optional<std::uint32_t> writeback_formats(const Output &output)
       property_value(output.writeback->properties, "WRITEBACK_PIXEL_FORMATS"));
 }
 
-void Snapshots::start()
-{
-  const std::lock_guard guard(lock_);
-  started_ = true;
-}
-
-void Snapshots::stop()
-{
-  const std::lock_guard guard(lock_);
-  started_ = false;
-}
-
 // The format that the writeback connector writes: the first of those that it lists and a Snapshot
 // can have.
 Result<std::uint32_t> Snapshots::fourcc() const
@@ -70,15 +58,15 @@ Result<std::uint32_t> Snapshots::fourcc() const
 Result<Snapshot> Snapshots::take()
 {
   const std::lock_guard one_at_a_time(lock_);
-  if (!started_)
-    return device_error("Nothing is shown: the sink is not in PAUSED or PLAYING.", ENODATA);
   Result<std::uint32_t> format = fourcc();
   if (!format)
     return format.error();
   const Screen screen = screen_.get();
   const std::optional<drmModeModeInfo> &mode = screen.mode;
   if (!mode)
-    return device_error(screen.description + ": no picture is shown yet.", ENODATA);
+    return device_error(screen.description + ": no picture is shown. There is one in PAUSED and "
+                                             "PLAYING, from the first frame on.",
+                        ENODATA);
   Result<Snapshot> snapshot = write_back(*format, *mode);
   if (snapshot)
     return snapshot;

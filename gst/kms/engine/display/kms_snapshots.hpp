@@ -53,11 +53,13 @@ struct Screen {
   std::optional<std::uint32_t> writeback_formats; // writeback_formats() of the output
   // On screen, where a writeback connector can be attached; nullopt: nothing can be written back.
   std::optional<drmModeModeInfo> mode;
+  View view;                 // that the application wants
+  bool view_changed = false; // since the streaming thread has read it
 };
 // The id of the blob that lists what the writeback connector writes; nullopt if there is none.
 std::optional<std::uint32_t> writeback_formats(const Output &output);
 
-// What is shown, for any thread to read.
+// What is shown and what the application wants shown, for any thread.
 class SharedScreen {
 public:
   [[nodiscard]] Screen get() const
@@ -65,10 +67,16 @@ public:
     const std::lock_guard guard(lock_);
     return screen_;
   }
-  template <typename Change> void change(const Change &change)
+  // What `use` returns for the screen, which is not copied.
+  template <typename Use> [[nodiscard]] auto use(const Use &use) const
   {
     const std::lock_guard guard(lock_);
-    change(screen_);
+    return use(screen_);
+  }
+  template <typename Change> auto change(const Change &change)
+  {
+    const std::lock_guard guard(lock_);
+    return change(screen_);
   }
 
 private:
@@ -76,7 +84,7 @@ private:
   Screen screen_;
 };
 
-// take() is for any thread; start() and stop() are called by whoever starts and stops the display.
+// Any thread.
 class Snapshots {
 public:
   // `queue`, `scanout` and `screen` outlive this.
@@ -86,12 +94,9 @@ public:
   {
   }
 
-  // The queue makes commits from now on, so snapshots can be taken.
-  void start();
-  // Waits for a snapshot in progress; the next ones are refused until start(). Let the queue cancel
-  // its capture first.
-  void stop();
-
+  // Waits for a snapshot in progress. Let the queue cancel its capture first, and take the mode
+  // from the screen: without one, the next ones are refused.
+  void await_end() { const std::lock_guard guard(lock_); }
   // Sleeps until the picture is written.
   Result<Snapshot> take();
 
@@ -107,7 +112,6 @@ private:
   const SharedScreen &screen_;
   // One snapshot at a time; taken before any other.
   OrderedMutex lock_{30, "Snapshots::lock_"};
-  bool started_ = false; // guarded by lock_
 };
 
 } // namespace gstdrm::kms

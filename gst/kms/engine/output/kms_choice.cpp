@@ -265,21 +265,20 @@ Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request
     if (!resources)
       return resources.error();
   }
-  Resources rest = *resources;
-  leave_out(rest, [&](std::uint32_t id) { return !table.contains(id); });
-  Result<Output> output = choose_own_output(device, rest, request);
-  // A connector whose state nobody knows comes after a display that another sink may leave.
-  const auto is_settled = [&] {
-    return output &&
-           (!request.connector.empty() || output->connector.connection == DRM_MODE_CONNECTED);
-  };
-  if (!is_settled()) {
-    rest = *resources;
-    leave_out(rest, [&](std::uint32_t id) { return !table.is_taken(id); });
+  // what no sink has chosen, then what none shows on, then anything
+  const IsFree stages[] = {[&](std::uint32_t id) { return !table.contains(id); },
+                           [&](std::uint32_t id) { return !table.is_taken(id); },
+                           [](std::uint32_t) { return true; }};
+  Result<Output> output = Error{};
+  for (const IsFree &is_free : stages) {
+    Resources rest = *resources;
+    leave_out(rest, is_free);
     output = choose_own_output(device, rest, request);
+    // a connector whose state nobody knows comes after a display that another sink may leave
+    if (output &&
+        (!request.connector.empty() || output->connector.connection == DRM_MODE_CONNECTED))
+      break;
   }
-  if (!is_settled())
-    output = choose_own_output(device, *resources, request);
   if (!output)
     return output.error();
   output->found_mode = read_found_mode(device, *output);
@@ -308,8 +307,8 @@ Result<void> take_output(const Device &device, Reservation &reservation, const O
                       EBUSY);
 }
 
-Result<OutputChoice> read_output_again(Device &device, const Reservation &reservation,
-                                       const OutputRequest &request)
+Result<Output> read_output_again(Device &device, const Reservation &reservation,
+                                 const OutputRequest &request)
 {
   Result<Resources> resources = read_resources(device, request.connector);
   if (!resources)
@@ -321,20 +320,20 @@ Result<OutputChoice> read_output_again(Device &device, const Reservation &reserv
     };
     Result<Output> joined = join_output(*resources, request, is_own, device.name());
     if (!joined)
-      return joined.error();
+      return joined;
     if (Result<void> taken = take_joined_wishes(*joined, request); !taken)
       GSTDRM_DEBUG("%s", taken.error().message.c_str());
-    return OutputChoice{std::move(*joined), std::move(*resources), {}};
+    return joined;
   }
   leave_out(*resources, owns);
   Result<Output> output = choose_output(*resources, request, device.name());
   if (!output)
-    return output.error();
+    return output;
   // another display may do less, and is shown on all the same
   output->vrr = output->vrr && check_timing(device, *output);
   if (Result<void> taken = take_wishes(*output, request); !taken)
     GSTDRM_DEBUG("%s", taken.error().message.c_str());
-  return OutputChoice{std::move(*output), std::move(*resources), {}};
+  return output;
 }
 
 namespace {

@@ -29,9 +29,9 @@ Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request
 Result<void> take_output(const Device &device, Reservation &reservation, const Output &output);
 
 // Reads the reserved output again, since another display may be connected to it. `request` names
-// the connector. The returned choice has no reservation of its own.
-Result<OutputChoice> read_output_again(Device &device, const Reservation &reservation,
-                                       const OutputRequest &request);
+// the connector.
+Result<Output> read_output_again(Device &device, const Reservation &reservation,
+                                 const OutputRequest &request);
 
 // An output that another program has lit, such as the one of a user interface, and the plane on it
 // that a sink shows its picture with. The sink sets no mode there, and touches no other object.

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/card/kms_objects.hpp"
+
 namespace gstdrm::kms {
 
 namespace {
@@ -273,8 +275,7 @@ ModeRank rank(const drmModeModeInfo &mode, const drmModeModeInfo &own, const Mod
 
 std::string describe(const ModeRequest &request)
 {
-  std::string text = std::to_string(request.width) + "x" + std::to_string(request.height) +
-                     (request.interlaced ? "i" : "");
+  std::string text = describe_size(request.width, request.height) + (request.interlaced ? "i" : "");
   if (request.refresh_hz > 0) {
     char refresh[32];
     std::snprintf(refresh, sizeof(refresh), "@%.6g", request.refresh_hz);
@@ -318,9 +319,8 @@ std::string list_nearest(std::span<const drmModeModeInfo> modes, const ModeReque
 Error too_large(const ModePicture &picture, const drmModeModeInfo &largest, const char *which)
 {
   return Error{ErrorCode::Unsupported,
-               "The picture of " + std::to_string(picture.width) + "x" +
-                   std::to_string(picture.height) + " is larger than " + which +
-                   describe_mode(largest) +
+               "The picture of " + describe_size(picture.width, picture.height) +
+                   " is larger than " + which + describe_mode(largest) +
                    "), and the display hardware does not scale it. Put videoscale before the sink.",
                0};
 }

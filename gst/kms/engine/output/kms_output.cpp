@@ -271,6 +271,21 @@ FormatSet Output::formats() const
   return all;
 }
 
+std::string list_planes(const std::vector<Plane> &planes)
+{
+  std::string ids;
+  for (const Plane &plane : planes)
+    ids += (ids.empty() ? "" : ", ") + std::to_string(plane.id);
+  return ids.empty() ? "none" : ids;
+}
+
+const Plane *Output::plane_of(PlaneType type) const
+{
+  const auto it = std::find_if(crtc_planes.begin(), crtc_planes.end(),
+                               [type](const Plane &plane) { return plane.type == type; });
+  return it == crtc_planes.end() ? nullptr : &*it;
+}
+
 Result<Resources> read_resources(Device &device, const std::string &wanted)
 {
   const ResPtr raw(drmModeGetResources(device.fd()));
@@ -414,16 +429,12 @@ Result<Output> choose_output(const Resources &resources, const OutputRequest &re
   for (const Plane &plane : output.crtc_planes)
     if (request.plane_id ? plane.id == request.plane_id : is_candidate(plane, *crtc))
       output.planes.push_back(plane);
-  if (output.planes.empty()) {
-    std::string ids;
-    for (const Plane &plane : output.crtc_planes)
-      ids += (ids.empty() ? "" : ", ") + std::to_string(plane.id);
+  if (output.planes.empty())
     return device_error("Plane " + std::to_string(request.plane_id) + " of " + device_name +
                             " cannot show a picture on connector " + connector->name +
-                            ". Its planes: " + (ids.empty() ? "none" : ids) +
+                            ". Its planes: " + list_planes(output.crtc_planes) +
                             ". Choose one of these with plane-id.",
                         EINVAL);
-  }
   for (const Connector &candidate : resources.connectors)
     if (candidate.writeback && crtc->is_among(candidate.possible_crtcs) && !output.writeback)
       output.writeback = candidate;

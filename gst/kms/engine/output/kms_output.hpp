@@ -137,6 +137,9 @@ struct OutputRequest {
   bool implicit_modifiers = false;
 };
 
+// "31, 38"; "none" of no planes.
+std::string list_planes(const std::vector<Plane> &planes);
+
 // What one sink drives.
 struct Output {
   Connector connector;
@@ -157,6 +160,8 @@ struct Output {
 
   // Union over the candidates.
   [[nodiscard]] FormatSet formats() const;
+  // The first of crtc_planes that has the type; nullptr if there is none.
+  [[nodiscard]] const Plane *plane_of(PlaneType type) const;
 };
 
 Result<Output> choose_output(const Resources &resources, const OutputRequest &request,

@@ -117,18 +117,24 @@ Registry &Registry::get()
   return *registry;
 }
 
-// Waits until the descriptor of a device without users is closed, because that descriptor is still
-// master.
-template <typename Matches> Registry::DevicePtr Registry::find(Opening &opening, Matches matches)
+// Waits until the descriptors of the node are closed whose devices have no users, because these
+// are still master.
+template <typename Matches>
+Registry::DevicePtr Registry::find(Opening &opening, dev_t node, Matches matches)
 {
   while (true) {
-    const auto it = std::find_if(entries_.begin(), entries_.end(), matches);
-    if (it == entries_.end())
-      return nullptr;
-    if (DevicePtr device = it->owner.lock()) {
+    bool is_closing = false;
+    for (const Entry &entry : entries_) {
+      const DevicePtr device = entry.owner.lock();
+      is_closing |= !device && entry.node == node;
+      if (!device)
+        continue;
       opening.looked_at.push_back(device);
-      return device;
+      if (matches(*device))
+        return device;
     }
+    if (!is_closing)
+      return nullptr;
     forgotten_.wait(opening.guard);
   }
 }
@@ -138,12 +144,7 @@ void Registry::add(const DevicePtr &device)
   device->on_closed_ = [registry = shared_from_this()](const Device &closed) {
     registry->forget(closed);
   };
-  Entry entry{device.get(), device, device->fd(), device->node(), "", nullptr};
-  if (device->lease_) {
-    entry.lease = device->lease_->connectors;
-    entry.lessor = device->lease_->lessor.get();
-  }
-  entries_.push_back(std::move(entry));
+  entries_.push_back({device.get(), device, device->node()});
 }
 
 void Registry::forget(const Device &device) noexcept
@@ -161,8 +162,10 @@ Result<Registry::DevicePtr> Registry::open_fd(int fd, Opening &opening)
     return device_error("fd=" + std::to_string(fd) + " is not an open descriptor: " +
                             errno_text(error) + ". Pass an open KMS device.",
                         error);
-  const auto shared = [&](const Entry &entry) { return same_file(entry.fd, own.get()); };
-  if (DevicePtr device = find(opening, shared))
+  const auto shared = [&](const Device &device) { return same_file(device.fd(), own.get()); };
+  struct stat status {};
+  (void)fstat(own.get(), &status); // Device::adopt() refuses what is no device
+  if (DevicePtr device = find(opening, status.st_rdev, shared))
     return device;
   return Device::adopt(std::move(own), "");
 }
@@ -171,10 +174,10 @@ Result<Registry::DevicePtr> Registry::open_path(const std::string &path, Opening
 {
   struct stat status {};
   if (stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode)) {
-    const auto shared = [&](const Entry &entry) {
-      return entry.node == status.st_rdev && entry.lease.empty();
+    const auto shared = [&](const Device &device) {
+      return device.node() == status.st_rdev && !device.lease_;
     };
-    if (DevicePtr device = find(opening, shared))
+    if (DevicePtr device = find(opening, status.st_rdev, shared))
       return device;
   }
   return Device::open_path(path);
@@ -225,10 +228,11 @@ Result<Registry::DevicePtr> Registry::search(const DeviceRequest &request, Openi
 Result<Registry::DevicePtr> Registry::open_lease(const DevicePtr &lessor,
                                                  const std::string &connectors, Opening &opening)
 {
-  const auto shared = [&](const Entry &entry) {
-    return entry.lessor == lessor.get() && entry.lease == connectors;
+  const auto shared = [&](const Device &device) {
+    return device.lease_ && device.lease_->lessor == lessor &&
+           device.lease_->connectors == connectors;
   };
-  if (DevicePtr device = find(opening, shared))
+  if (DevicePtr device = find(opening, lessor->node(), shared))
     return device;
   if (Result<void> master = lessor->require_master(); !master)
     return master.error();

@@ -34,13 +34,10 @@ private:
   };
   struct Entry {
     const Device *device = nullptr; // only compared
-    std::weak_ptr<Device> owner;
-    int fd = -1; // the device's, only compared
+    std::weak_ptr<Device> owner;    // empty while the device is being closed
     dev_t node = 0;
-    std::string lease;              // empty if there is none
-    const Device *lessor = nullptr; // only compared
   };
-  template <typename Matches> DevicePtr find(Opening &opening, Matches matches);
+  template <typename Matches> DevicePtr find(Opening &opening, dev_t node, Matches matches);
   Result<DevicePtr> open_fd(int fd, Opening &opening);
   Result<DevicePtr> open_path(const std::string &path, Opening &opening);
   Result<DevicePtr> search(const DeviceRequest &request, Opening &opening);

@@ -84,25 +84,19 @@ PropertySet::const_iterator find_named(const PropertySet &properties, const std:
                             [&](const auto &entry) { return same_name(entry.first, name); });
 }
 
-bool is_signed(const Property &property)
-{
-  return (property.flags & DRM_MODE_PROP_EXTENDED_TYPE) == DRM_MODE_PROP_SIGNED_RANGE;
-}
-
 // What an application can give a value.
 bool is_plain(const Property &property)
 {
   return (property.flags & (DRM_MODE_PROP_RANGE | DRM_MODE_PROP_ENUM | DRM_MODE_PROP_BITMASK)) !=
              0 ||
-         is_signed(property);
+         property.is_signed();
 }
 
 std::string list_settable(const PropertySet &properties, WishTarget target)
 {
   std::string text;
   for (const auto &[name, property] : properties)
-    if (is_plain(property) && !(property.flags & DRM_MODE_PROP_IMMUTABLE) &&
-        !who_sets(target, name))
+    if (is_plain(property) && property.can_be_set() && !who_sets(target, name))
       text += (text.empty() ? "" : ", ") + name;
   return text.empty() ? "none" : text;
 }
@@ -111,7 +105,7 @@ std::string list_values(const Property &property)
 {
   if (property.range) {
     const auto [low, high] = *property.range;
-    if (is_signed(property))
+    if (property.is_signed())
       return std::to_string(static_cast<std::int64_t>(low)) + " to " +
              std::to_string(static_cast<std::int64_t>(high));
     return std::to_string(low) + " to " + std::to_string(high);
@@ -179,8 +173,8 @@ std::optional<std::uint64_t> of_bits(const Property &property, const PropertyWis
 std::optional<std::uint64_t> value_of(const Property &property, const PropertyWish &wish)
 {
   if (property.range)
-    return is_signed(property) ? in_range<std::int64_t>(property, wish)
-                               : in_range<std::uint64_t>(property, wish);
+    return property.is_signed() ? in_range<std::int64_t>(property, wish)
+                                : in_range<std::uint64_t>(property, wish);
   if (property.flags & DRM_MODE_PROP_BITMASK)
     return of_bits(property, wish);
   return of_enum(property, wish);
@@ -208,7 +202,7 @@ Result<PropertySetting> check_wish(const PropertyWish &wish, WishTarget target,
                             ". It has: " + list_settable(properties, target) + ".",
                         EINVAL);
   const auto &[name, property] = *it;
-  if (property.flags & DRM_MODE_PROP_IMMUTABLE)
+  if (!property.can_be_set())
     return device_error(begin + name + " of " + object + " can be read only.", EINVAL);
   if (!is_plain(property))
     return device_error(begin + name + " of " + object +
