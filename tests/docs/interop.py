@@ -58,6 +58,7 @@ OURS_FIRST = (
     ('vapostproc', 'NV12', f'OURS ! vapostproc ! video/x-raw,width=320,height=240 ! {OUT}'),
     ('v4l2sink io-mode=mmap', 'NV12', 'OURS ! v4l2sink name=out sync=false device=VIVID_OUT io-mode=mmap'),
     ('v4l2sink io-mode=dmabuf-import', 'BGRx', 'OURS ! v4l2sink name=out sync=false device=VIVID_OUT io-mode=dmabuf-import'),
+    ('v4l2sink io-mode=dmabuf-import, NV12', 'NV12', 'OURS ! v4l2sink name=out sync=false device=VIVID_OUT io-mode=dmabuf-import'),
     ('unixfdsink', 'NV12', f'OURS ! unixfdsink socket-path=FOLDER/socket unixfdsrc socket-path=FOLDER/socket ! {OUT} async=false'),
     ('fpsdisplaysink', 'NV12', f'OURS ! fpsdisplaysink text-overlay=false video-sink="{OUT}"'),
     ('compositor', 'NV12', f'OURS ! compositor ! video/x-raw,format=NV12 ! {OUT}'),

@@ -66,6 +66,11 @@ PLAYING = (
     'videotestsrc num-buffers=20 ! video/x-raw,format=BGR10A2_LE ! dmabufupload ! vadmabufconvert ! videosegmentclip ! kmsdmabufsink',
     'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! vadmabufconvert ! videobalance ! drmoverlay ! fakesink',
     'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! vadmabufconvert ! videocrop ! fakesink',
+    # from GStreamer 1.24 on it crops DMA_DRM by a meta, which fakesink and appsink do not take
+    'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! vadmabufconvert ! videocrop left=32 top=8 ! queue ! fakesink',
+    'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! vadmabufconvert ! queue ! aspectratiocrop aspect-ratio=1/1 ! fakesink',
+    'gltestsrc num-buffers=20 ! egldmabufdownload ! videocrop left=32 ! tee name=t t. ! queue ! fakesink t. ! queue ! videoconvert ! kmsdmabufsink',
+    'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! vadmabufconvert ! videocrop left=32 top=8 ! kmsdmabufsink',
     'gltestsrc num-buffers=20 ! egldmabufdownload ! overlaycomposition ! drmoverlay ! fakesink',
     'videotestsrc num-buffers=20 ! dmabufupload ! videobalance ! queue ! kmsdmabufsink',
     f'videotestsrc num-buffers=20 ! dmabufupload ! videoflip method=clockwise ! {SINK}',

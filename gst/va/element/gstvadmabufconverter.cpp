@@ -406,7 +406,8 @@ bool DmabufConverter::passes(GstCaps *in_caps) const
          !(asked && is_interlaced(in_caps)) &&
          gst_pad_peer_query_accept_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), in_caps) &&
          !(names_dma_drm(in_caps) &&
-           leads_through_filter_without_dma_drm(GST_BASE_TRANSFORM_SRC_PAD(element_)));
+           (leads_through_filter_without_dma_drm(GST_BASE_TRANSFORM_SRC_PAD(element_)) ||
+            leads_to_refused_crop(GST_BASE_TRANSFORM_SRC_PAD(element_))));
 }
 
 Result<ConvertStream> DmabufConverter::stream_of(GstCaps *in_caps, GstCaps *out_caps,

@@ -252,6 +252,39 @@ bool leads_through_filter(GstPad *src, std::size_t &left)
          });
 }
 
+// Whether each element behind `src` that makes something of the frames knows DMA_DRM. What takes
+// ANY, such as appsink, does not.
+bool ends_in_dma_drm(GstPad *src, std::size_t &left)
+{
+  const GstPtr<GstPad> pad = linked_pad(src);
+  const GstPtr<GstElement> element = element_of(pad);
+  if (!element || left == 0)
+    return false;
+  left--;
+  if (knows_dma_drm(pad))
+    return true;
+  const auto sources = pads_of(element.get(), GST_PAD_SRC);
+  return !sources.empty() &&
+         std::all_of(sources.begin(), sources.end(), [&](const GstPtr<GstPad> &next) {
+           return passes_dma_drm(element.get(), next) && ends_in_dma_drm(next.get(), left);
+         });
+}
+
+bool leads_to_refused_crop(GstPad *src, std::size_t &left)
+{
+  const GstPtr<GstPad> pad = linked_pad(src);
+  const GstPtr<GstElement> element = element_of(pad);
+  if (!element || left == 0 || knows_dma_drm(pad))
+    return false;
+  left--;
+  const bool crops = std::strcmp(factory_name(element.get()), "videocrop") == 0;
+  const auto sources = pads_of(element.get(), GST_PAD_SRC);
+  return std::any_of(sources.begin(), sources.end(), [&](const GstPtr<GstPad> &next) {
+    return (crops && !ends_in_dma_drm(next.get(), left)) ||
+           (passes_dma_drm(element.get(), next) && leads_to_refused_crop(next.get(), left));
+  });
+}
+
 bool flushes_after(GstPad *src, std::size_t &left)
 {
   const GstPtr<GstPad> pad = linked_pad(src);
@@ -405,6 +438,35 @@ bool leads_through_filter_without_dma_drm(GstPad *src)
 {
   std::size_t left = kMostElements;
   return has_filters_without_dma_drm() && leads_through_filter(src, left);
+}
+
+bool leads_to_import_without_meta(GstPad *src)
+{
+  constexpr gint kDmabufImport = 5; // GST_V4L2_IO_DMABUF_IMPORT of gstv4l2object.h
+  GstPtr<GstPad> here = GstPtr<GstPad>::share(src);
+  for (std::size_t left = kMostElements; left > 0; left--) {
+    const GstPtr<GstElement> element = element_of(linked_pad(here.get()));
+    if (!element)
+      return false;
+    const std::vector<GstPtr<GstPad>> sources = pads_of(element.get(), GST_PAD_SRC);
+    const bool passes_frames = is_transparent(element.get()) ||
+                               std::strcmp(factory_name(element.get()), "dmabufrelabel") == 0;
+    if (passes_frames && sources.size() == 1) {
+      here = sources.front();
+      continue;
+    }
+    gint io_mode = 0;
+    if (std::strcmp(factory_name(element.get()), "v4l2sink") == 0)
+      g_object_get(element.get(), "io-mode", &io_mode, nullptr);
+    return io_mode == kDmabufImport;
+  }
+  return false;
+}
+
+bool leads_to_refused_crop(GstPad *src)
+{
+  std::size_t left = kMostElements;
+  return leads_to_refused_crop(src, left);
 }
 
 bool is_flushing(GstElement *element)
