@@ -7,7 +7,7 @@ the bytes of the last frame, or, of a display, the checksum that vkms makes of w
 copied has to be in the page as it was found; the program prints the rows for the page as comments.
 
 usage: interop.py SOURCE [NAME]...
-  NAME  only the rows of these names
+  NAME  only the rows of these names, or raw: the formats in system memory
 """
 
 import concurrent.futures
@@ -122,6 +122,11 @@ UPSTREAM_FIRST = (
     ('openh264dec', 'I420', f'{STILL} ! openh264enc ! openh264dec ! OURS'),
     ('avdec_mpeg4', 'I420', f'{STILL} ! avenc_mpeg4 ! avdec_mpeg4 ! OURS'),
 )
+
+
+# Every format that glupload takes in system memory. Frames of 64x48, so that 66 of them take no time.
+RAW = f'videotestsrc num-buffers=2 pattern=smpte-rp-219 ! video/x-raw,format=FORMAT,width=64,height=48 ! OURS ! video/x-raw,format=RGBA ! {OUT}'
+UPLOAD = 'UPLOAD ! glcolorconvert ! gldownload'
 
 
 class Refused(Exception):
@@ -264,6 +269,34 @@ def table(tap, page, worker, heads, rows, place):
         tap.case(name, '' if row in page else 'the page has another row')
 
 
+def formats_of(factory):
+    """The GstVideoFormats that an element's sink pad takes in system memory."""
+    caps = next(t for t in Gst.ElementFactory.find(factory).get_static_pad_templates() if t.direction == Gst.PadDirection.SINK).get_caps()
+    names = map(GstVideo.VideoFormat.to_string, GstVideo.video_formats_raw())
+    return {name for name in names if caps.can_intersect(Gst.Caps.from_string(f'video/x-raw, format={name}'))}
+
+
+def raw_formats(tap, worker):
+    """Frames in system memory: egldmabufupload shows what glupload shows, or, where that dies or refuses, what videoconvert makes."""
+    ours = formats_of('egldmabufupload')
+    for name in sorted(formats_of('glupload')):
+        if GstVideo.VideoFormat.get_info(GstVideo.VideoFormat.from_string(name)).flags & GstVideo.VideoFormatFlags.TILED:
+            tap.case(f'{name}, in tiles: refused', f'egldmabufupload takes {name}' if name in ours else '')
+            continue
+        line = RAW.replace('FORMAT', name)
+        found = ''
+        try:
+            shown = worker.play(line.replace('OURS', UPLOAD.replace('UPLOAD', 'egldmabufupload name=ours')), 'sink')[0]
+            try:
+                wanted = worker.play(line.replace('OURS', UPLOAD.replace('UPLOAD', 'glupload')))[0]
+            except Refused:
+                wanted = worker.play(line.replace('OURS', 'videoconvert'))[0]
+            found = difference(shown, wanted)
+        except Refused as why:
+            found = str(why)
+        tap.case(f'{name} in system memory', '' if found == 'near' else found)
+
+
 def main():
     source = pathlib.Path(sys.argv[1])
     page = (source / 'docs/interop.md').read_text(encoding='utf-8').splitlines()
@@ -296,6 +329,8 @@ def main():
             # on Mesa's software renderer upstream's glupload imports DMA buffers and shows other pixels
             plain_line = line.replace(DMA_DRM, 'video/x-raw,format=NV12').replace('io-mode=dmabuf', 'io-mode=mmap')
             return fill(line, OURS=end, FORMAT=picture_format), 'sink', fill(plain_line, OURS=plain, FORMAT=picture_format)
+        if not sys.argv[2:] or 'raw' in sys.argv[2:]:
+            raw_formats(tap, worker)
         table(tap, page, worker, ["upstream's after ours", *producers], OURS_FIRST, ours_first)
         table(tap, page, worker, ["upstream's before ours", *consumers], UPSTREAM_FIRST, upstream_first)
     tap.end()
