@@ -10,6 +10,9 @@
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrmcaps-strings.hpp>
 #include <gst/video/gstvideofilter.h>
+#include <gst/video/gstvideometa.h>
+
+#include "caps_features.hpp"
 
 namespace gstdrm {
 
@@ -252,9 +255,29 @@ bool leads_through_filter(GstPad *src, std::size_t &left)
          });
 }
 
-// Whether each element behind `src` that makes something of the frames knows DMA_DRM. What takes
-// ANY, such as appsink, does not.
-bool ends_in_dma_drm(GstPad *src, std::size_t &left)
+// Whether the pad's element says in an allocation query that it reads GstVideoCropMeta. Transforms
+// answer none before they have caps: vapostproc and those of this set read it.
+bool reads_crop_meta(const GstPtr<GstPad> &pad, GstElement *element)
+{
+  const auto taken = GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), nullptr));
+  GstPtr<GstCaps> caps;
+  for (guint i = 0; !caps && !gst_caps_is_any(taken.get()) && i < gst_caps_get_size(taken.get());
+       i++)
+    if (is_dma_drm(gst_caps_get_structure(taken.get(), i)))
+      caps.reset(gst_caps_fixate(gst_caps_copy_nth(taken.get(), i)));
+  if (!caps)
+    return false;
+  if (!gst_structure_has_field(gst_caps_get_structure(caps.get(), 0), "drm-format"))
+    gst_caps_set_simple(caps.get(), "drm-format", G_TYPE_STRING, "NV12", nullptr);
+  const auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps.get(), FALSE));
+  if (gst_pad_query(pad.get(), query.get()))
+    return gst_query_find_allocation_meta(query.get(), GST_VIDEO_CROP_META_API_TYPE, nullptr);
+  return is_explaining(pad) || std::strcmp(factory_name(element), "vapostproc") == 0;
+}
+
+// Whether what crops by a meta behind `src` is understood, on every branch. What takes ANY, such as
+// appsink, does not understand it.
+bool ends_in_crop_meta(GstPad *src, std::size_t &left)
 {
   const GstPtr<GstPad> pad = linked_pad(src);
   const GstPtr<GstElement> element = element_of(pad);
@@ -262,11 +285,11 @@ bool ends_in_dma_drm(GstPad *src, std::size_t &left)
     return false;
   left--;
   if (knows_dma_drm(pad))
-    return true;
+    return reads_crop_meta(pad, element.get());
   const auto sources = pads_of(element.get(), GST_PAD_SRC);
   return !sources.empty() &&
          std::all_of(sources.begin(), sources.end(), [&](const GstPtr<GstPad> &next) {
-           return passes_dma_drm(element.get(), next) && ends_in_dma_drm(next.get(), left);
+           return passes_dma_drm(element.get(), next) && ends_in_crop_meta(next.get(), left);
          });
 }
 
@@ -280,7 +303,7 @@ bool leads_to_refused_crop(GstPad *src, std::size_t &left)
   const bool crops = std::strcmp(factory_name(element.get()), "videocrop") == 0;
   const auto sources = pads_of(element.get(), GST_PAD_SRC);
   return std::any_of(sources.begin(), sources.end(), [&](const GstPtr<GstPad> &next) {
-    return (crops && !ends_in_dma_drm(next.get(), left)) ||
+    return (crops && !ends_in_crop_meta(next.get(), left)) ||
            (passes_dma_drm(element.get(), next) && leads_to_refused_crop(next.get(), left));
   });
 }

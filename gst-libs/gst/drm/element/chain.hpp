@@ -64,10 +64,10 @@ bool comes_through_filter_without_dma_drm(GstPad *sink);
 // Whether what `src` sends leads through such an element, on any branch of a tee.
 bool leads_through_filter_without_dma_drm(GstPad *src);
 
-// Whether what `src` sends leads, on any branch, through a videocrop into something that does not
-// name DMA_DRM. From GStreamer 1.24 on it crops DMA_DRM with a GstVideoCropMeta, and ends the
-// stream where the allocation query behind it does not have that meta (gstvideocrop.c,
-// gst_video_crop_decide_allocation()). Plain video it crops by the CPU.
+// Whether what `src` sends leads, on any branch, through a videocrop into something that takes no
+// GstVideoCropMeta, as waylandsink and whatever takes ANY. From GStreamer 1.24 on it crops DMA_DRM
+// with a GstVideoCropMeta, and ends the stream where the allocation query behind it does not have
+// that meta (gstvideocrop.c, gst_video_crop_decide_allocation()). Plain video it crops by the CPU.
 bool leads_to_refused_crop(GstPad *src);
 
 // Whether `src` sends to a `v4l2sink io-mode=dmabuf-import`. It says that it reads GstVideoMeta,
