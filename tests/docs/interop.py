@@ -14,10 +14,13 @@ import concurrent.futures
 import fcntl
 import functools
 import multiprocessing
+import os
 import pathlib
 import struct
+import subprocess
 import sys
 import tempfile
+import time
 
 import gi
 
@@ -43,17 +46,22 @@ CONVERT = 'videoconvert ! video/x-raw,format=CHOSEN'
 KMSSINK = 'kmssink name=out driver-name=vkms'
 MIRROR = 'videoflip video-direction=horiz'
 
+VA = 'vadmabufsrc num-buffers=5'
 # ours; the line that ends with it; upstream's line that makes the same picture in CHOSEN, the format that ours chose
 PRODUCERS = (
     ('dmabufupload', f'{STILL} ! dmabufupload name=ours', f'{STILL} ! {CONVERT}'),
     ('dmabufrelabel', f'{STILL} ! dmabufupload ! video/x-raw ! dmabufrelabel name=ours', f'{STILL} ! {CONVERT}'),
     ('vadmabufconvert', f'{STILL} ! dmabufupload ! vadmabufconvert video-direction=horiz name=ours', f'{STILL} ! {MIRROR} ! {CONVERT}'),
     ('egldmabufdownload', f'{RGBA} ! glupload ! egldmabufdownload name=ours', f'{RGBA} ! {CONVERT}'),
+    ('vadmabufsrc', f'{VA} name=ours', f'{VA} ! dmabufdownload ! {CONVERT}'),
+    ('metisdmabufinfer', f'{STILL} ! dmabufupload ! metisdmabufinfer backend=cpu model=MODEL name=ours', f'{STILL} ! {CONVERT}'),
 )
 # upstream's; format; line
 OURS_FIRST = (
     ('appsink', 'NV12', f'OURS ! {OUT}'),
     ('kmssink', 'BGRx', f'OURS ! {KMSSINK}'),
+    # nobody reads what a compositor shows: what negotiated, and whether it plays
+    ('waylandsink', 'BGRx', 'OURS ! waylandsink sync=false display=FOLDER/wayland'),
     ('glupload', 'BGRx', f'OURS ! glupload ! glcolorconvert ! video/x-raw(memory:GLMemory),format=RGBA,texture-target=2D ! gldownload ! video/x-raw ! {OUT}'),
     ('vapostproc', 'NV12', f'OURS ! vapostproc ! video/x-raw,width=320,height=240 ! {OUT}'),
     ('v4l2sink io-mode=mmap', 'NV12', 'OURS ! v4l2sink name=out sync=false device=VIVID_OUT io-mode=mmap'),
@@ -80,6 +88,8 @@ OURS_FIRST = (
     ('vp8enc', 'I420', f'OURS ! vp8enc deadline=1000000 ! vp8dec ! {OUT}'),
     ('openh264enc', 'I420', f'OURS ! openh264enc ! openh264dec ! {OUT}'),
     ('avenc_mpeg4', 'I420', f'OURS ! avenc_mpeg4 ! avdec_mpeg4 ! {OUT}'),
+    ('x265enc', 'I420', f'OURS ! x265enc speed-preset=ultrafast tune=zerolatency ! avdec_h265 ! {OUT}'),
+    ('vulkanupload', 'BGRA', f'OURS ! vulkanupload ! vulkandownload ! {OUT}'),
     ('splitmuxsink', 'I420', f'OURS ! jpegenc ! splitmuxsink muxer=avimux location=FOLDER/part%d.avi && filesrc location=FOLDER/part0.avi ! avidemux ! jpegdec ! {OUT}'),
 )
 
@@ -121,6 +131,9 @@ UPSTREAM_FIRST = (
     ('vp8dec', 'I420', f'{STILL} ! vp8enc deadline=1000000 ! vp8dec ! OURS'),
     ('openh264dec', 'I420', f'{STILL} ! openh264enc ! openh264dec ! OURS'),
     ('avdec_mpeg4', 'I420', f'{STILL} ! avenc_mpeg4 ! avdec_mpeg4 ! OURS'),
+    ('avdec_h265', 'I420', f'{STILL} ! x265enc speed-preset=ultrafast tune=zerolatency ! avdec_h265 ! OURS'),
+    ('uridecodebin3', 'I420', f'{STILL} ! theoraenc ! oggmux ! filesink location=FOLDER/clip.ogg && uridecodebin3 uri=file://FOLDER/clip.ogg ! OURS'),
+    ('vulkandownload', 'BGRA', f'{STILL} ! vulkanupload ! vulkandownload ! OURS'),
 )
 
 
@@ -240,7 +253,7 @@ def cell(worker, line, side, plain):
         return 'crashes' if str(why) == 'crashes' else 'no', str(why)
     caps = Gst.Caps.from_string(caps)
     try:
-        wanted = worker.play_once(plain.replace('CHOSEN', video_format(caps)))[0]
+        wanted = shown and worker.play_once(plain.replace('CHOSEN', video_format(caps)))[0]
     except Refused as why:
         return 'upstream: no', str(why)
     structure = caps.get_structure(0)
@@ -252,6 +265,17 @@ def cell(worker, line, side, plain):
     if found:
         said.append('near' if found == 'near' else 'another picture')
     return ', '.join(said), '' if found == 'near' else found
+
+
+def start_weston(folder):
+    """A compositor without a screen, at `folder`/wayland. Mesa 22's software renderer crashes on DMA buffers: no GL there."""
+    version = int(subprocess.run(['weston', '--version'], capture_output=True, text=True, check=True).stdout.split()[1].split('.')[0])
+    weston = subprocess.Popen(['weston', '--no-config', '--backend=headless-backend.so', '--idle-time=0', '--socket=wayland',
+                               *(['--renderer=gl'] if version >= 12 else [])],
+                              env=os.environ | {'XDG_RUNTIME_DIR': folder}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (pathlib.Path(folder) / 'wayland').exists() and weston.poll() is None:
+        time.sleep(0.05)
+    return weston
 
 
 def table(tap, page, worker, heads, rows, place):
@@ -313,6 +337,7 @@ def main():
             for word, value in (more | words).items():
                 line = line.replace(word, value)
             return line
+        weston = start_weston(folder)
         worker = Worker()
         producers = {ours: (line, plain) for ours, line, plain in PRODUCERS}
         consumers = {ours: (line, plain) for ours, line, plain in CONSUMERS}
@@ -333,6 +358,8 @@ def main():
             raw_formats(tap, worker)
         table(tap, page, worker, ["upstream's after ours", *producers], OURS_FIRST, ours_first)
         table(tap, page, worker, ["upstream's before ours", *consumers], UPSTREAM_FIRST, upstream_first)
+        weston.kill()
+        weston.wait()
     tap.end()
 
 

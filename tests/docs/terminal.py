@@ -34,6 +34,11 @@ FAILING = (
     (f'videotestsrc ! video/x-raw,format=NV12,width=5000,height=3000 ! metisdmabufinfer backend=cpu model={MODEL} ! kmsdmabufsink', ('width 5000',)),
     ('vadmabufsrc ! dmabufdownload ! video/x-raw,format=YUY2 ! kmsdmabufsink', ('no format in common', 'dmabufdownload0')),
     ('videotestsrc ! video/x-raw,format=YUY2 ! drmoverlay ! kmsdmabufsink', ('YUY2', 'videoconvert')),
+    # as vendors' manuals have it for their decoders
+    ('videotestsrc ! video/x-raw,format=NV12 ! dmabufupload implicit-modifier=linear ! "video/x-raw(memory:DMABuf),format=NV12" ! kmsdmabufsink',
+     ('memory:DMABuf NV12', 'kmsdmabufsink0', 'implicit-modifier=linear there')),
+    ('videotestsrc ! video/x-raw,format=NV12 ! dmabufupload implicit-modifier=linear ! "video/x-raw(memory:DMABuf),format=NV12" ! dmabufrelabel ! kmsdmabufsink',
+     ('memory:DMABuf NV12', 'dmabufrelabel0', 'modifier=linear in a dmabufrelabel')),
     # vivid; v4l2src asks without a filter
     ('v4l2src ! video/x-raw,format=YUY2 ! dmabufupload ! kmsdmabufsink', ('dmabufupload0', 'v4l2src0', 'YUY2', 'videoconvert')),
     ('v4l2src ! video/x-raw,format=YUY2 ! queue ! kmsdmabufsink', ('v4l2src0', 'YUY2', 'videoconvert')),
@@ -62,6 +67,9 @@ PLAYING = (
     'videotestsrc num-buffers=20 ! dmabufupload ! overlaycomposition ! kmsdmabufsink',
     'videotestsrc num-buffers=20 ! dmabufupload ! videocrop left=32 top=8 ! kmsdmabufsink',
     'videotestsrc num-buffers=20 ! dmabufupload ! videocrop left=31 top=7 ! egldmabufupload ! glcolorconvert ! gldownload ! fakesink',
+    # the display does not show what comes
+    'videotestsrc num-buffers=20 ! video/x-raw,format=YUY2 ! dmabufupload ! vadmabufconvert ! kmsdmabufsink',
+    'v4l2src num-buffers=20 io-mode=dmabuf ! video/x-raw,format=YUY2,width=640,height=480 ! vadmabufconvert ! queue ! kmsdmabufsink',
     # a converter asks an element that has no answer of its own about one format after the other
     'videotestsrc num-buffers=20 ! video/x-raw,format=BGR10A2_LE ! dmabufupload ! vadmabufconvert ! videosegmentclip ! kmsdmabufsink',
     'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! vadmabufconvert ! videobalance ! drmoverlay ! fakesink',

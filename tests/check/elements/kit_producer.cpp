@@ -56,10 +56,11 @@ public:
     gst_object_unref(allocator_);
   }
 
-  Producer::Agreement agree(const FormatSet &set = formats(), ImplicitModifier setting = ImplicitModifier::Auto)
+  Producer::Agreement agree(const FormatSet &set = formats(), ImplicitModifier setting = ImplicitModifier::Auto,
+                            guint32 nearest = 0)
   {
     const auto own = producer_caps(&set, {});
-    return producer_.agree(src_, own.get(), set, allocator_, setting);
+    return producer_.agree(src_, own.get(), set, allocator_, setting, nearest);
   }
   void forget() { producer_.forget(); }
   void answer_with(const char *peer)
@@ -109,6 +110,33 @@ const AgreeRow kAgreements[] = {
     {"audio/x-raw", Producer::Outcome::NothingInCommon, nullptr, ""},
     {DMA_DRM "NV12:0x0100000000000001" SIZE, Producer::Outcome::NotAllocated, nullptr, "INTEL_X_TILED"},
 };
+
+struct NearestRow {
+  const char *peer;
+  guint32 nearest;
+  const char *caps;
+};
+const NearestRow kNearest[] = {
+    {DMA_DRM "{XR24, NV12}" SIZE, kNv12, DMA_DRM "NV12" SIZE},
+    {DMA_DRM "{XR24, NV12}" SIZE, kRg16, DMA_DRM "XR24" SIZE}, // not taken: downstream's order
+    {"video/x-raw, format={BGRx, NV12}" SIZE, kNv12, "video/x-raw, format=NV12" SIZE},
+    {"video/x-raw, format={BGRx, RGB16}" SIZE, kRg16, "video/x-raw, format=RGB16" SIZE},
+    // DMA buffers before plain caps all the same
+    {"video/x-raw, format=NV12" SIZE "; " DMA_DRM "XR24" SIZE, kNv12, DMA_DRM "XR24" SIZE},
+};
+
+// A converter keeps the format of its frames where it can.
+GST_START_TEST(test_nearest)
+{
+  const NearestRow &row = kNearest[__i__];
+  World world(row.peer);
+  const auto agreement = world.agree(FormatSet::unite(formats(), FormatSet::from_pairs({{kRg16, kModLinear}})), ImplicitModifier::Auto,
+                                     row.nearest);
+  fail_unless(agreement.outcome == Producer::Outcome::Agreed);
+  fail_unless(gst_caps_is_subset(agreement.caps.get(), caps_of(row.caps).get()), "%s: got %" GST_PTR_FORMAT, row.peer,
+              static_cast<void *>(agreement.caps.get()));
+}
+GST_END_TEST
 
 GST_START_TEST(test_agree)
 {
@@ -254,6 +282,7 @@ Suite *kit_producer_suite()
   Suite *suite = suite_create("kit: producer");
   TCase *tcase = tcase_create("general");
   suite_add_tcase(suite, tcase);
+  tcase_add_loop_test(tcase, test_nearest, 0, G_N_ELEMENTS(kNearest));
   tcase_add_loop_test(tcase, test_agree, 0, G_N_ELEMENTS(kAgreements));
   tcase_add_loop_test(tcase, test_implicit, 0, G_N_ELEMENTS(kImplicit));
   tcase_add_test(tcase, test_few_descriptors);

@@ -28,6 +28,9 @@ constexpr std::array kTransparent = {
 constexpr std::array kKeepNothing = {"capsfilter", "identity", "progressreport", "valve",
                                      "watchdog"};
 
+// Those of this set that send what comes, and know DMA_DRM.
+constexpr std::array kInPlace = {"drmoverlay", "drmtensordecode", "metisdmabufinfer"};
+
 constexpr std::size_t kMostElements = 64; // looked at: a graph with a loop ends here
 
 constexpr const char *kReason = "gst-drm-reason"; // a field of CAPS queries
@@ -284,12 +287,14 @@ bool ends_in_crop_meta(GstPad *src, std::size_t &left)
   if (!element || left == 0)
     return false;
   left--;
-  if (knows_dma_drm(pad))
+  const bool is_in_place = is_one_of(element.get(), kInPlace);
+  if (knows_dma_drm(pad) && !is_in_place)
     return reads_crop_meta(pad, element.get());
   const auto sources = pads_of(element.get(), GST_PAD_SRC);
   return !sources.empty() &&
          std::all_of(sources.begin(), sources.end(), [&](const GstPtr<GstPad> &next) {
-           return passes_dma_drm(element.get(), next) && ends_in_crop_meta(next.get(), left);
+           return (is_in_place || passes_dma_drm(element.get(), next)) &&
+                  ends_in_crop_meta(next.get(), left);
          });
 }
 
@@ -297,14 +302,16 @@ bool leads_to_refused_crop(GstPad *src, std::size_t &left)
 {
   const GstPtr<GstPad> pad = linked_pad(src);
   const GstPtr<GstElement> element = element_of(pad);
-  if (!element || left == 0 || knows_dma_drm(pad))
+  const bool is_in_place = element && is_one_of(element.get(), kInPlace);
+  if (!element || left == 0 || (knows_dma_drm(pad) && !is_in_place))
     return false;
   left--;
   const bool crops = std::strcmp(factory_name(element.get()), "videocrop") == 0;
   const auto sources = pads_of(element.get(), GST_PAD_SRC);
   return std::any_of(sources.begin(), sources.end(), [&](const GstPtr<GstPad> &next) {
     return (crops && !ends_in_crop_meta(next.get(), left)) ||
-           (passes_dma_drm(element.get(), next) && leads_to_refused_crop(next.get(), left));
+           ((is_in_place || passes_dma_drm(element.get(), next)) &&
+            leads_to_refused_crop(next.get(), left));
   });
 }
 

@@ -143,6 +143,14 @@ Refused describe_conflict(const Sender &sender, const std::vector<Restriction> &
         return {};
       if (caps_meet(one.caps.get(), later.caps.get()))
         continue;
+      // a vendor's decoder is asked for such caps, as its manual says
+      const std::string implicit = one.is_filter ? implicit_format(one.caps.get()) : "";
+      if (!implicit.empty() && implicit_format(later.caps.get()).empty())
+        return {wants(one, sender.caps) + ", which names no layout, and " + later.name +
+                    " takes no such caps.",
+                "For linear frames set implicit-modifier=linear there (modifier=linear in a "
+                "dmabufrelabel), or write format=DMA_DRM and drm-format in " +
+                    one.name + "."};
       return {wants(one, sender.caps) + " and " + wants(later, sender.caps) +
                   in_parentheses(differing_field(one.caps.get(), later.caps.get())) +
                   ", which have nothing in common.",

@@ -203,7 +203,8 @@ GstPtr<GstCaps> for_filters_after(GstPad *pad, GstPtr<GstCaps> common)
 } // namespace
 
 Producer::Agreement Producer::agree(GstPad *pad, const GstCaps *own, const FormatSet &formats,
-                                    GstDrmAllocator *allocator, ImplicitModifier implicit_modifier)
+                                    GstDrmAllocator *allocator, ImplicitModifier implicit_modifier,
+                                    std::uint32_t nearest)
 {
   const auto asked = GstPtr<GstCaps>::share(const_cast<GstCaps *>(own)); // queries take no const
   // Without a filter: an empty answer to one is a failed stream for the elements downstream, and
@@ -215,7 +216,13 @@ Producer::Agreement Producer::agree(GstPad *pad, const GstCaps *own, const Forma
   GST_CAT_DEBUG_OBJECT(category_, element_,
                        "own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", common %" GST_PTR_FORMAT,
                        asked.get(), peer.get(), agreement.common.get());
-  const auto offers = make_offers(agreement.common.get(), formats, implicit_modifier);
+  auto offers = make_offers(agreement.common.get(), formats, implicit_modifier);
+  const auto plain = std::ranges::find_if(offers, &Offer::is_plain);
+  const auto is_nearest = [nearest](const Offer &offer) {
+    return offer.candidate.fourcc == nearest;
+  };
+  std::stable_partition(offers.begin(), plain, is_nearest);
+  std::stable_partition(plain, offers.end(), is_nearest);
   if (offers.empty())
     return agreement;
   agreement.outcome = Outcome::NotAllocated;
