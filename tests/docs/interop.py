@@ -7,17 +7,20 @@ the bytes of the last frame, or, of a display, the checksum that vkms makes of w
 copied has to be in the page as it was found; the program prints the rows for the page as comments.
 
 usage: interop.py SOURCE [NAME]...
-  NAME  only the rows of these names
+  NAME  only the rows of these names, or raw: the formats in system memory
 """
 
 import concurrent.futures
 import fcntl
 import functools
 import multiprocessing
+import os
 import pathlib
 import struct
+import subprocess
 import sys
 import tempfile
+import time
 
 import gi
 
@@ -43,21 +46,27 @@ CONVERT = 'videoconvert ! video/x-raw,format=CHOSEN'
 KMSSINK = 'kmssink name=out driver-name=vkms'
 MIRROR = 'videoflip video-direction=horiz'
 
+VA = 'vadmabufsrc num-buffers=5'
 # ours; the line that ends with it; upstream's line that makes the same picture in CHOSEN, the format that ours chose
 PRODUCERS = (
     ('dmabufupload', f'{STILL} ! dmabufupload name=ours', f'{STILL} ! {CONVERT}'),
     ('dmabufrelabel', f'{STILL} ! dmabufupload ! video/x-raw ! dmabufrelabel name=ours', f'{STILL} ! {CONVERT}'),
     ('vadmabufconvert', f'{STILL} ! dmabufupload ! vadmabufconvert video-direction=horiz name=ours', f'{STILL} ! {MIRROR} ! {CONVERT}'),
     ('egldmabufdownload', f'{RGBA} ! glupload ! egldmabufdownload name=ours', f'{RGBA} ! {CONVERT}'),
+    ('vadmabufsrc', f'{VA} name=ours', f'{VA} ! dmabufdownload ! {CONVERT}'),
+    ('metisdmabufinfer', f'{STILL} ! dmabufupload ! metisdmabufinfer backend=cpu model=MODEL name=ours', f'{STILL} ! {CONVERT}'),
 )
 # upstream's; format; line
 OURS_FIRST = (
     ('appsink', 'NV12', f'OURS ! {OUT}'),
     ('kmssink', 'BGRx', f'OURS ! {KMSSINK}'),
+    # nobody reads what a compositor shows: what negotiated, and whether it plays
+    ('waylandsink', 'BGRx', 'OURS ! waylandsink sync=false display=FOLDER/wayland'),
     ('glupload', 'BGRx', f'OURS ! glupload ! glcolorconvert ! video/x-raw(memory:GLMemory),format=RGBA,texture-target=2D ! gldownload ! video/x-raw ! {OUT}'),
     ('vapostproc', 'NV12', f'OURS ! vapostproc ! video/x-raw,width=320,height=240 ! {OUT}'),
     ('v4l2sink io-mode=mmap', 'NV12', 'OURS ! v4l2sink name=out sync=false device=VIVID_OUT io-mode=mmap'),
     ('v4l2sink io-mode=dmabuf-import', 'BGRx', 'OURS ! v4l2sink name=out sync=false device=VIVID_OUT io-mode=dmabuf-import'),
+    ('v4l2sink io-mode=dmabuf-import, NV12', 'NV12', 'OURS ! v4l2sink name=out sync=false device=VIVID_OUT io-mode=dmabuf-import'),
     ('unixfdsink', 'NV12', f'OURS ! unixfdsink socket-path=FOLDER/socket unixfdsrc socket-path=FOLDER/socket ! {OUT} async=false'),
     ('fpsdisplaysink', 'NV12', f'OURS ! fpsdisplaysink text-overlay=false video-sink="{OUT}"'),
     ('compositor', 'NV12', f'OURS ! compositor ! video/x-raw,format=NV12 ! {OUT}'),
@@ -79,6 +88,8 @@ OURS_FIRST = (
     ('vp8enc', 'I420', f'OURS ! vp8enc deadline=1000000 ! vp8dec ! {OUT}'),
     ('openh264enc', 'I420', f'OURS ! openh264enc ! openh264dec ! {OUT}'),
     ('avenc_mpeg4', 'I420', f'OURS ! avenc_mpeg4 ! avdec_mpeg4 ! {OUT}'),
+    ('x265enc', 'I420', f'OURS ! x265enc speed-preset=ultrafast tune=zerolatency ! avdec_h265 ! {OUT}'),
+    ('vulkanupload', 'BGRA', f'OURS ! vulkanupload ! vulkandownload ! {OUT}'),
     ('splitmuxsink', 'I420', f'OURS ! jpegenc ! splitmuxsink muxer=avimux location=FOLDER/part%d.avi && filesrc location=FOLDER/part0.avi ! avidemux ! jpegdec ! {OUT}'),
 )
 
@@ -120,7 +131,15 @@ UPSTREAM_FIRST = (
     ('vp8dec', 'I420', f'{STILL} ! vp8enc deadline=1000000 ! vp8dec ! OURS'),
     ('openh264dec', 'I420', f'{STILL} ! openh264enc ! openh264dec ! OURS'),
     ('avdec_mpeg4', 'I420', f'{STILL} ! avenc_mpeg4 ! avdec_mpeg4 ! OURS'),
+    ('avdec_h265', 'I420', f'{STILL} ! x265enc speed-preset=ultrafast tune=zerolatency ! avdec_h265 ! OURS'),
+    ('uridecodebin3', 'I420', f'{STILL} ! theoraenc ! oggmux ! filesink location=FOLDER/clip.ogg && uridecodebin3 uri=file://FOLDER/clip.ogg ! OURS'),
+    ('vulkandownload', 'BGRA', f'{STILL} ! vulkanupload ! vulkandownload ! OURS'),
 )
+
+
+# Every format that glupload takes in system memory. Frames of 64x48, so that 66 of them take no time.
+RAW = f'videotestsrc num-buffers=2 pattern=smpte-rp-219 ! video/x-raw,format=FORMAT,width=64,height=48 ! OURS ! video/x-raw,format=RGBA ! {OUT}'
+UPLOAD = 'UPLOAD ! glcolorconvert ! gldownload'
 
 
 class Refused(Exception):
@@ -234,7 +253,7 @@ def cell(worker, line, side, plain):
         return 'crashes' if str(why) == 'crashes' else 'no', str(why)
     caps = Gst.Caps.from_string(caps)
     try:
-        wanted = worker.play_once(plain.replace('CHOSEN', video_format(caps)))[0]
+        wanted = shown and worker.play_once(plain.replace('CHOSEN', video_format(caps)))[0]
     except Refused as why:
         return 'upstream: no', str(why)
     structure = caps.get_structure(0)
@@ -246,6 +265,17 @@ def cell(worker, line, side, plain):
     if found:
         said.append('near' if found == 'near' else 'another picture')
     return ', '.join(said), '' if found == 'near' else found
+
+
+def start_weston(folder):
+    """A compositor without a screen, at `folder`/wayland. Mesa 22's software renderer crashes on DMA buffers: no GL there."""
+    version = int(subprocess.run(['weston', '--version'], capture_output=True, text=True, check=True).stdout.split()[1].split('.')[0])
+    weston = subprocess.Popen(['weston', '--no-config', '--backend=headless-backend.so', '--idle-time=0', '--socket=wayland',
+                               *(['--renderer=gl'] if version >= 12 else [])],
+                              env=os.environ | {'XDG_RUNTIME_DIR': folder}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (pathlib.Path(folder) / 'wayland').exists() and weston.poll() is None:
+        time.sleep(0.05)
+    return weston
 
 
 def table(tap, page, worker, heads, rows, place):
@@ -261,6 +291,34 @@ def table(tap, page, worker, heads, rows, place):
             if why:
                 print(f'# {ours}: {why}')
         tap.case(name, '' if row in page else 'the page has another row')
+
+
+def formats_of(factory):
+    """The GstVideoFormats that an element's sink pad takes in system memory."""
+    caps = next(t for t in Gst.ElementFactory.find(factory).get_static_pad_templates() if t.direction == Gst.PadDirection.SINK).get_caps()
+    names = map(GstVideo.VideoFormat.to_string, GstVideo.video_formats_raw())
+    return {name for name in names if caps.can_intersect(Gst.Caps.from_string(f'video/x-raw, format={name}'))}
+
+
+def raw_formats(tap, worker):
+    """Frames in system memory: egldmabufupload shows what glupload shows, or, where that dies or refuses, what videoconvert makes."""
+    ours = formats_of('egldmabufupload')
+    for name in sorted(formats_of('glupload')):
+        if GstVideo.VideoFormat.get_info(GstVideo.VideoFormat.from_string(name)).flags & GstVideo.VideoFormatFlags.TILED:
+            tap.case(f'{name}, in tiles: refused', f'egldmabufupload takes {name}' if name in ours else '')
+            continue
+        line = RAW.replace('FORMAT', name)
+        found = ''
+        try:
+            shown = worker.play(line.replace('OURS', UPLOAD.replace('UPLOAD', 'egldmabufupload name=ours')), 'sink')[0]
+            try:
+                wanted = worker.play(line.replace('OURS', UPLOAD.replace('UPLOAD', 'glupload')))[0]
+            except Refused:
+                wanted = worker.play(line.replace('OURS', 'videoconvert'))[0]
+            found = difference(shown, wanted)
+        except Refused as why:
+            found = str(why)
+        tap.case(f'{name} in system memory', '' if found == 'near' else found)
 
 
 def main():
@@ -279,6 +337,7 @@ def main():
             for word, value in (more | words).items():
                 line = line.replace(word, value)
             return line
+        weston = start_weston(folder)
         worker = Worker()
         producers = {ours: (line, plain) for ours, line, plain in PRODUCERS}
         consumers = {ours: (line, plain) for ours, line, plain in CONSUMERS}
@@ -295,8 +354,12 @@ def main():
             # on Mesa's software renderer upstream's glupload imports DMA buffers and shows other pixels
             plain_line = line.replace(DMA_DRM, 'video/x-raw,format=NV12').replace('io-mode=dmabuf', 'io-mode=mmap')
             return fill(line, OURS=end, FORMAT=picture_format), 'sink', fill(plain_line, OURS=plain, FORMAT=picture_format)
+        if not sys.argv[2:] or 'raw' in sys.argv[2:]:
+            raw_formats(tap, worker)
         table(tap, page, worker, ["upstream's after ours", *producers], OURS_FIRST, ours_first)
         table(tap, page, worker, ["upstream's before ours", *consumers], UPSTREAM_FIRST, upstream_first)
+        weston.kill()
+        weston.wait()
     tap.end()
 
 

@@ -42,6 +42,11 @@ FAILING = (
     (f'videotestsrc ! vadmabufconvert ! {DMA_DRM.format("P010_10LE")} ! fakesink', ('write drm-format=P010',)),
     (f'videotestsrc ! dmabufupload ! {DMA_DRM.format("NV12:0x0")} ! kmsdmabufsink', ('the linear modifier is written by leaving it out',)),
     ("videotestsrc ! dmabufupload ! 'video/x-raw(memory:DMABuf),format=NV12' ! fakesink", ('only a driver knows', 'implicit-modifier=linear')),
+    # as vendors' manuals have it for their decoders
+    ('videotestsrc ! video/x-raw,format=NV12 ! dmabufupload implicit-modifier=linear ! "video/x-raw(memory:DMABuf),format=NV12" ! kmsdmabufsink',
+     ('memory:DMABuf NV12', 'kmsdmabufsink0', 'implicit-modifier=linear there')),
+    ('videotestsrc ! video/x-raw,format=NV12 ! dmabufupload implicit-modifier=linear ! "video/x-raw(memory:DMABuf),format=NV12" ! dmabufrelabel ! kmsdmabufsink',
+     ('memory:DMABuf NV12', 'dmabufrelabel0', 'modifier=linear in a dmabufrelabel')),
     # vivid; v4l2src asks without a filter
     ('v4l2src ! video/x-raw,format=YUY2 ! dmabufupload ! kmsdmabufsink', ('dmabufupload0', 'v4l2src0', 'YUY2', 'videoconvert')),
     ('v4l2src ! video/x-raw,format=YUY2 ! queue ! kmsdmabufsink', ('v4l2src0', 'YUY2', 'videoconvert')),
@@ -70,16 +75,65 @@ PLAYING = (
     'videotestsrc num-buffers=20 ! dmabufupload ! overlaycomposition ! kmsdmabufsink',
     'videotestsrc num-buffers=20 ! dmabufupload ! videocrop left=32 top=8 ! kmsdmabufsink',
     'videotestsrc num-buffers=20 ! dmabufupload ! videocrop left=31 top=7 ! egldmabufupload ! glcolorconvert ! gldownload ! fakesink',
+    # the display does not show what comes
+    'videotestsrc num-buffers=20 ! video/x-raw,format=YUY2 ! dmabufupload ! vadmabufconvert ! kmsdmabufsink',
+    'v4l2src num-buffers=20 io-mode=dmabuf ! video/x-raw,format=YUY2,width=640,height=480 ! vadmabufconvert ! queue ! kmsdmabufsink',
     # a converter asks an element that has no answer of its own about one format after the other
     'videotestsrc num-buffers=20 ! video/x-raw,format=BGR10A2_LE ! dmabufupload ! vadmabufconvert ! videosegmentclip ! kmsdmabufsink',
     'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! vadmabufconvert ! videobalance ! drmoverlay ! fakesink',
     'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! vadmabufconvert ! videocrop ! fakesink',
+    # from GStreamer 1.24 on it crops DMA_DRM by a meta, which fakesink and appsink do not take
+    'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! vadmabufconvert ! videocrop left=32 top=8 ! queue ! fakesink',
+    'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! vadmabufconvert ! queue ! aspectratiocrop aspect-ratio=1/1 ! fakesink',
+    'gltestsrc num-buffers=20 ! egldmabufdownload ! videocrop left=32 ! tee name=t t. ! queue ! fakesink t. ! queue ! videoconvert ! kmsdmabufsink',
+    'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! vadmabufconvert ! videocrop left=32 top=8 ! kmsdmabufsink',
     'gltestsrc num-buffers=20 ! egldmabufdownload ! overlaycomposition ! drmoverlay ! fakesink',
     'videotestsrc num-buffers=20 ! dmabufupload ! videobalance ! queue ! kmsdmabufsink',
     f'videotestsrc num-buffers=20 ! dmabufupload ! videoflip method=clockwise ! {SINK}',
     'videotestsrc num-buffers=1 ! imagefreeze num-buffers=20 ! kmsdmabufsink',
     'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! dmabufdownload ! encodebin profile="video/x-theora" ! fakesink',
     'concat name=c ! kmsdmabufsink videotestsrc num-buffers=9 ! video/x-raw,format=BGRx,width=320 ! c. videotestsrc num-buffers=9 ! video/x-raw,format=NV12,width=640 ! c.',
+)
+
+# After what vendors' guides, READMEs and issues have, with elements of this set where theirs stood.
+CAMERA = 'v4l2src num-buffers=10'
+INFER = f'metisdmabufinfer backend=cpu model={MODEL}'
+USERS = (
+    # Hailo's template of one network
+    f'filesrc location=clip.webm ! decodebin ! videoconvert ! videoscale ! queue leaky=no max-size-buffers=30 max-size-bytes=0 max-size-time=0 ! {INFER} ! '
+    'queue ! drmtensordecode qos=false ! queue ! drmoverlay ! videoconvert ! fpsdisplaysink video-sink=kmsdmabufsink sync=false text-overlay=false',
+    # TI's: a picture for the network beside the one that is shown
+    f'{CAMERA} io-mode=2 ! video/x-raw,format=NV12,width=640,height=480 ! tee name=t t. ! queue ! dmabufupload ! vadmabufconvert ! '
+    'video/x-raw,width=454,height=256 ! videoconvert ! video/x-raw,format=RGB ! videobox left=115 right=115 top=16 bottom=16 ! fakesink '
+    't. ! queue ! kmsdmabufsink driver-name=vkms sync=false',
+    # a mosaic of cameras, as i.MX's compositors make it
+    'compositor name=c sink_1::xpos=320 ! dmabufupload ! kmsdmabufsink sync=false videotestsrc num-buffers=10 ! video/x-raw,width=320,height=240 ! c. '
+    'videotestsrc num-buffers=10 pattern=ball ! video/x-raw,width=320,height=240 ! c.',
+    # DL Streamer's: frames of VA-API into inference
+    f'videotestsrc num-buffers=10 ! video/x-raw,format=NV12 ! vadmabufconvert ! "video/x-raw(memory:DMABuf)" ! {INFER} ! queue ! drmtensordecode ! '
+    'drmoverlay ! kmsdmabufsink sync=false',
+    # memory:DMABuf without a format, between a compositor's source and GL, an encoder, a window
+    'vadmabufsrc num-buffers=10 ! "video/x-raw(memory:DMABuf),width=640,height=480,framerate=60/1" ! egldmabufupload ! glcolorconvert ! '
+    '"video/x-raw(memory:GLMemory),format=NV12" ! fakesink',
+    # a decoder of a vendor's, whose caps name no layout
+    'videotestsrc num-buffers=10 ! video/x-raw,format=NV12 ! dmabufupload implicit-modifier=linear ! "video/x-raw(memory:DMABuf),format=NV12" ! '
+    'kmsdmabufsink implicit-modifier=linear sync=false',
+    'videotestsrc num-buffers=10 ! video/x-raw,format=NV12 ! dmabufupload implicit-modifier=linear ! "video/x-raw(memory:DMABuf),format=NV12" ! '
+    'dmabufrelabel modifier=linear ! kmsdmabufsink sync=false',
+    # a grey industrial camera, whose rows are no multiple of four
+    'videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8,width=725,height=541 ! dmabufupload ! kmsdmabufsink sync=false',
+    'videotestsrc num-buffers=10 ! video/x-bayer,format=rggb,width=640,height=480 ! bayer2rgb ! dmabufupload ! kmsdmabufsink sync=false',
+    # shown and recorded, the newest frame alone
+    f'{CAMERA} ! video/x-raw,format=NV12,width=640,height=480 ! dmabufupload ! tee name=t t. ! queue leaky=2 max-size-buffers=1 ! kmsdmabufsink sync=false '
+    't. ! queue ! videoconvert ! jpegenc ! matroskamux ! fakesink',
+    f'{CAMERA} ! videoflip method=horizontal-flip ! dmabufupload ! kmsdmabufsink sync=false',
+    # snapshots of what GL made
+    'gltestsrc num-buffers=5 ! egldmabufdownload ! pngenc ! multifilesink location=%d.png',
+    # turned by its tag, with fields, of no known rate
+    'videotestsrc num-buffers=10 ! video/x-raw,format=NV12 ! taginject tags=image-orientation=rotate-90 ! dmabufupload ! vadmabufconvert video-direction=auto ! '
+    'kmsdmabufsink sync=false',
+    'videotestsrc num-buffers=10 ! video/x-raw,format=NV12 ! interlace field-pattern=1:1 ! egldmabufupload ! gldeinterlace ! fakesink',
+    'videotestsrc num-buffers=10 ! capssetter caps=video/x-raw,framerate=0/1 ! dmabufupload ! kmsdmabufsink sync=false',
 )
 
 # As people start kmssink, after its documentation and after boards' manuals.
@@ -121,6 +175,8 @@ def main():
         tap.case(f'each of {STARTS} starts: {command}', f'{len(problems)} without: {problems[0]}' if problems else None)
         for command in PLAYING:
             tap.case(f'plays: {command}', play(f'gst-launch-1.0 {command}', cwd))
+        for command in USERS:
+            tap.case(f'a user has: {command}', play(f'gst-launch-1.0 {command}', cwd))
         for command in KMSSINK:
             tap.case(f'as kmssink: {command}', play('gst-launch-1.0 ' + command.replace('kmssink', 'kmsdmabufsink'), cwd))
     tap.end()

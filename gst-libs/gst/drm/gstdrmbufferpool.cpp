@@ -157,6 +157,27 @@ GstBuffer *alloc_with_spare_rows(const FrameSpec &spec, GstBuffer *adopted)
   return larger;
 }
 
+// Leaves out what is behind the last row: memory comes in whole pages. A filesink would write it,
+// and VIDIOC_QBUF refuses more bytes than the device's sizeimage (videobuf2-v4l2.c,
+// __verify_length()). Sizes that were agreed on stay, and so do the rows that a decoder asked for.
+void cut_to_rows(const FrameSpec &spec, GstBuffer *buffer)
+{
+  const GstDrmVideoInfo &info = spec.info;
+  const gsize least = GST_VIDEO_INFO_SIZE(&info.vinfo);
+  const gstdrm::FourccInfo *fourcc = gstdrm::fourcc_info(info.drm_fourcc);
+  const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
+  if (spec.agreed || spec.use_align || least == 0 || !fourcc || !meta ||
+      info.drm_modifier != GST_DRM_MODIFIER_LINEAR || meta->n_planes != fourcc->n_planes ||
+      gst_buffer_n_memory(buffer) != 1)
+    return;
+  gsize end = least; // rows beyond those of the planes are written by the CPU
+  for (guint i = 0; i < meta->n_planes && !spec.default_layout; ++i)
+    end = MAX(end, meta->offset[i] + static_cast<gsize>(meta->stride[i]) *
+                                         gstdrm::plane_rows(fourcc->planes[i], meta->height));
+  if (end < gst_buffer_get_size(buffer))
+    gst_buffer_set_size(buffer, static_cast<gssize>(end));
+}
+
 // A buffer with the allocator's own rows; nullptr without an error where GStreamer's default layout
 // is wanted and differs from it.
 GstBuffer *alloc_own_layout(const FrameSpec &spec, GError **error)
@@ -169,6 +190,8 @@ GstBuffer *alloc_own_layout(const FrameSpec &spec, GError **error)
   if (buffer && spec.default_layout &&
       !has_default_layout(gst_buffer_get_video_meta(buffer.get()), info.vinfo))
     buffer.reset();
+  if (buffer)
+    cut_to_rows(spec, buffer.get());
   return buffer.release();
 }
 

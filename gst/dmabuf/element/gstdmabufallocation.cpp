@@ -348,6 +348,7 @@ bool UploadAllocation::decide(GstQuery *query)
   copies_.drop();
   takes_video_meta_ = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   takes_crop_meta_ = gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
+  has_own_rows_ = leads_to_import_without_meta(GST_BASE_TRANSFORM_SRC_PAD(element_));
   if (!agree_on_needs(
           GST_ELEMENT(element_), query, info_, own_needs(), [this] { return negotiation_.claim(); },
           needs_))
@@ -429,6 +430,9 @@ bool UploadAllocation::propose(GstQuery *query)
     gst_query_add_allocation_param(query, GST_ALLOCATOR(allocator_.get()), nullptr);
   if (may_pad_rows() && !gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  guint index = 0; // of what downstream says, which comes through
+  if (has_own_rows_ && gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, &index))
+    gst_query_remove_nth_allocation_meta(query, index);
   if (may_pad_rows() &&
       !gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr))
     gst_query_add_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);

@@ -66,9 +66,14 @@ public:
   // watched.
   void leave_upstream();
 
+  // Downstream says that it reads GstVideoMeta, and reads GStreamer's own rows alone.
+  [[nodiscard]] bool wants_own_rows() const noexcept { return has_own_rows_; }
   // DMA_DRM always goes with a GstVideoMeta; a reader of plain video may know the default layout
   // alone.
-  [[nodiscard]] bool may_pad_rows() const noexcept { return !plain_output_ || takes_video_meta_; }
+  [[nodiscard]] bool may_pad_rows() const noexcept
+  {
+    return !has_own_rows_ && (!plain_output_ || takes_video_meta_);
+  }
   [[nodiscard]] bool takes_crop_meta() const noexcept { return takes_crop_meta_; }
   // A multiple of this many bytes is what devices want of rows, and of the place where the picture
   // begins.
@@ -111,6 +116,7 @@ private:
   GstPtr<GstCaps> plain_caps_;
   bool plain_output_ = false;
   bool takes_video_meta_ = false; // downstream reads GstVideoMeta
+  bool has_own_rows_ = false;     // see wants_own_rows()
   bool takes_crop_meta_ = false;  // downstream crops
   guint held_downstream_ = 0;     // buffers that downstream keeps
   AgreedNeeds needs_;             // what downstream asks for beyond its caps

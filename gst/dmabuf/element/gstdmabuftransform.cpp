@@ -220,7 +220,10 @@ GstPtr<GstCaps> Transformer::fixate_caps(GstPadDirection direction, GstCaps *, G
   for (guint i = gst_caps_get_size(offered.get()); i-- > 0;)
     if (!has_dmabuf(offered.get(), i))
       best = i;
-  for (guint i = gst_caps_get_size(offered.get()); i-- > 0;)
+  const bool is_cropped = direction == GST_PAD_SINK && best < gst_caps_get_size(offered.get()) &&
+                          !has_dmabuf(offered.get(), best) &&
+                          leads_to_refused_crop(GST_BASE_TRANSFORM_SRC_PAD(element_));
+  for (guint i = gst_caps_get_size(offered.get()); i-- > 0 && !is_cropped;)
     if (has_dmabuf(offered.get(), i) &&
         names_dmabuf(peer.get(), gst_caps_get_structure(offered.get(), i)))
       best = i;

@@ -216,7 +216,7 @@ const char *Uploader::reason_to_copy(GstPtr<GstBuffer> &frame)
     GST_DEBUG_OBJECT(element_, "%s", layout.error().message.c_str());
     return "upstream's dmabuf has a layout that devices cannot import";
   }
-  if (has_tight_rows(frame.get(), *layout))
+  if (!allocation_.wants_own_rows() && has_tight_rows(frame.get(), *layout))
     return "upstream knows no GstVideoMeta, and devices want rows of a multiple of 256 bytes";
   if (is_padded_frame(frame.get(), info) && !crop_in_place(frame, info, allocation_.alignment()))
     return "the visible picture begins where no plane of a DMA buffer can";

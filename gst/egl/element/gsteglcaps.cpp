@@ -133,7 +133,7 @@ CapsParts sink_parts()
   parts.push_back(empty_part(GST_CAPS_FEATURE_MEMORY_DMABUF));
   set_text(parts.back(), "format", "DMA_DRM");
   parts.push_back(empty_part(feature_of(FrameKind::Plain)));
-  set_names(parts.back(), frame_names());
+  set_names(parts.back(), plain_names());
   // the implicit modifier, where the driver lists no other
   parts.push_back(empty_part(GST_CAPS_FEATURE_MEMORY_DMABUF));
   set_names(parts.back(), frame_names());
@@ -178,7 +178,8 @@ FormatSet pairs_of(const CapsPart &part, FrameKind kind, const UploadFormats &fo
     });
   std::vector<Format> pairs;
   for_each_string(value, [&](const char *text) {
-    if (const std::uint32_t fourcc = fourcc_of(gst_video_format_from_string(text)))
+    const std::uint32_t fourcc = fourcc_of(gst_video_format_from_string(text));
+    if (fourcc != 0 && (kind == FrameKind::Plain || !is_own_number(fourcc)))
       pairs.push_back({fourcc, modifier});
   });
   return FormatSet::from_pairs(std::move(pairs));
@@ -320,8 +321,9 @@ void append_named(CapsParts &result, const CapsPart &base, FrameKind kind, const
 }
 
 // DMA_DRM of the explicit pairs, memory:DMABuf with the names of the implicit ones.
-void append_dmabuf(CapsParts &result, const CapsPart &base, const FormatSet &pairs)
+void append_dmabuf(CapsParts &result, const CapsPart &base, const FormatSet &all)
 {
+  const FormatSet pairs = pairs_where(all, [](Format pair) { return !is_own_number(pair.fourcc); });
   const auto is_implicit = [](const Format &pair) { return pair.modifier == kModImplicit; };
   FormatSet explicit_pairs = pairs_where(pairs, std::not_fn(is_implicit));
   if (!explicit_pairs.empty()) {

@@ -502,12 +502,19 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
     std::stable_partition(own, allocators.end(), [](const GstPtr<GstDrmAllocator> &allocator) {
       return gst_drm_allocator_get_kind(allocator.get()) != GST_DRM_ALLOCATOR_KIND_GBM;
     });
-  const GstPtr<GstCaps> pool_caps = resolved_caps(out_caps_.get(), implicit_modifier);
+  GstPtr<GstCaps> pool_caps = resolved_caps(out_caps_.get(), implicit_modifier);
+  GstVideoInfo video; // of linear frames
+  const bool has_own_rows = format.modifier == kModLinear &&
+                            leads_to_import_without_meta(GST_BASE_TRANSFORM_SRC_PAD(element_)) &&
+                            gst_drm_video_info_to_video_info(&out_info_, &video);
+  if (has_own_rows)
+    pool_caps.reset(gst_video_info_to_caps(&video));
   const guint most = most_buffers(MAX(buffers_kept(query), needs_.buffers_held));
   PoolSetup setup{pool_caps.get()};
   setup.max_buffers = needs_.most_buffers > 0 ? MIN(most, needs_.most_buffers) : most;
   setup.video_meta =
-      !plain || gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+      !has_own_rows &&
+      (!plain || gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr));
   // A driver lays its tiles out as it likes; GBM takes no alignment for them.
   if (format.modifier == kModLinear)
     setup.constraints = needs_.constraints.get();

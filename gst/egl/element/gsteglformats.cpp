@@ -24,8 +24,25 @@ namespace {
 
 struct Names {
   std::vector<std::pair<std::uint32_t, GstVideoFormat>> by_fourcc; // sorted
-  std::vector<GstVideoFormat> frames, textures;
+  std::vector<GstVideoFormat> frames, plain, textures;
 };
+
+// "~~" and two characters: no fourcc of drm_fourcc.h begins so. Sets take printable ones alone.
+constexpr std::uint32_t kTildes = '~' | '~' << 8;
+
+std::uint32_t own_number(GstVideoFormat format) noexcept
+{
+  constexpr std::uint32_t kDigits = 64; // from '0' on all are printable
+  const auto number = static_cast<std::uint32_t>(format);
+  return kTildes | ('0' + number / kDigits) << 16 | ('0' + number % kDigits) << 24;
+}
+
+// GStreamer's frame copy and its textures know pixels that lie in rows.
+bool has_rows(GstVideoFormat format)
+{
+  const GstVideoFormatInfo *info = gst_video_format_get_info(format);
+  return !GST_VIDEO_FORMAT_INFO_IS_TILED(info) && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE(info);
+}
 
 std::vector<GstVideoFormat> gl_memory_formats()
 {
@@ -57,9 +74,22 @@ Names find_names()
     if (std::find(gl.begin(), gl.end(), formats[i]) != gl.end())
       names.textures.push_back(formats[i]);
   }
+  std::vector<GstVideoFormat> others;
+  for (const GstVideoFormat format : gl) {
+    guint64 modifier = 0;
+    if (gst_drm_format_from_video_format(format, &modifier) != 0 || !has_rows(format))
+      continue;
+    names.by_fourcc.emplace_back(own_number(format), format);
+    others.push_back(format);
+    // GstGLColorConvert ends the process on textures of GBRA (video_format_to_gl_reorder())
+    if (format != GST_VIDEO_FORMAT_GBRA)
+      names.textures.push_back(format);
+  }
   std::sort(names.by_fourcc.begin(), names.by_fourcc.end());
   for (const Format &pair : FormatList(FormatSet::from_pairs(std::move(pairs))).pairs())
     names.frames.push_back(gst_drm_format_to_video_format(pair.fourcc, kModLinear));
+  names.plain = names.frames;
+  names.plain.insert(names.plain.end(), others.begin(), others.end());
   return names;
 }
 
@@ -141,12 +171,39 @@ std::uint32_t fourcc_of(GstVideoFormat name) noexcept
 {
   guint64 modifier = kModImplicit;
   const guint32 fourcc = gst_drm_format_from_video_format(name, &modifier);
+  if (fourcc == 0 && name_of(own_number(name)) == name)
+    return own_number(name);
   return modifier == kModLinear ? fourcc : 0;
+}
+
+bool is_own_number(std::uint32_t fourcc) noexcept
+{
+  return (fourcc & 0xffff) == kTildes;
+}
+
+bool read_frame_info(GstDrmVideoInfo &info, const GstCaps *caps, GError **error)
+{
+  GstVideoInfo video;
+  const GstStructure *structure = gst_caps_get_structure(caps, 0);
+  const char *format = gst_structure_get_string(structure, "format");
+  const std::uint32_t fourcc = format ? fourcc_of(gst_video_format_from_string(format)) : 0;
+  if (!is_own_number(fourcc) || promises_dmabuf(caps) || !gst_video_info_from_caps(&video, caps))
+    return gst_drm_video_info_from_caps_full(&info, caps, error) != FALSE;
+  gst_drm_video_info_init(&info);
+  info.vinfo = video;
+  info.drm_fourcc = fourcc;
+  info.drm_modifier = kModLinear;
+  return true;
 }
 
 const std::vector<GstVideoFormat> &frame_names()
 {
   return names().frames;
+}
+
+const std::vector<GstVideoFormat> &plain_names()
+{
+  return names().plain;
 }
 
 const std::vector<GstVideoFormat> &texture_names()
@@ -161,6 +218,9 @@ Colours colours_of(std::uint32_t fourcc) noexcept
       DRM_FORMAT_RG88, DRM_FORMAT_GR88, DRM_FORMAT_RG1616, DRM_FORMAT_GR1616};
   if (std::find(parts.begin(), parts.end(), fourcc & ~kFourccBigEndian) != parts.end())
     return Colours::Other;
+  if (is_own_number(fourcc))
+    return GST_VIDEO_FORMAT_INFO_IS_YUV(gst_video_format_get_info(name_of(fourcc))) ? Colours::Yuv
+                                                                                    : Colours::Rgb;
   return fourcc_is_yuv(fourcc) ? Colours::Yuv : Colours::Rgb;
 }
 
@@ -267,7 +327,7 @@ UploadFormats::UploadFormats(const UploadDevice &device)
   // what downstream cannot take as it is is converted on the way, by the CPU
   add({Shape::PerPlane, Target::Texture2D, GST_VIDEO_FORMAT_UNKNOWN}, true,
       linear_pairs(texture_names()), true);
-  const FormatSet linear = linear_pairs(frame_names());
+  const FormatSet linear = linear_pairs(plain_names());
   add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, true,
       of_colours(linear, Colours::Rgb), true);
   add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, false,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <gst/drm/core/format_set.hpp>
+#include <gst/drm/gstdrmvideoinfo.h>
 #include <gst/video/video.h>
 
 #include "engine/egl_formats.hpp"
@@ -17,13 +18,16 @@
 namespace gstdrm {
 
 // The GstVideoFormat of a fourcc's linear frames, GST_VIDEO_FORMAT_UNKNOWN where it has no name;
-// and back, 0 where the format is no fourcc's.
+// and back, 0 where the format is no fourcc's. Formats that GstGLMemory has and DRM has not (A420,
+// GBR, v210, …) have a number of this element's own: their frames are in plain caps and are copied.
 GstVideoFormat name_of(std::uint32_t fourcc) noexcept;
 std::uint32_t fourcc_of(GstVideoFormat name) noexcept;
+bool is_own_number(std::uint32_t fourcc) noexcept;
 
-// Every GstVideoFormat that name_of() returns.
+// Every GstVideoFormat that name_of() returns: those of DRM's fourccs, and all.
 const std::vector<GstVideoFormat> &frame_names();
-// Those of them that GstGLMemory knows.
+const std::vector<GstVideoFormat> &plain_names();
+// Those of all that GstGLMemory knows.
 const std::vector<GstVideoFormat> &texture_names();
 
 FormatSet pairs_where(const FormatSet &pairs, const auto &is_wanted)
@@ -55,6 +59,9 @@ egl::DisplayFormats with_linear(const egl::DisplayFormats &listed);
 // With the implicit modifier of each fourcc that the display lists. Where some modifier of the
 // fourcc is external-only, the implicit one is too.
 egl::DisplayFormats with_implicit(const egl::DisplayFormats &listed);
+
+// gst_drm_video_info_from_caps_full(), also of formats without a fourcc.
+bool read_frame_info(GstDrmVideoInfo &info, const GstCaps *caps, GError **error = nullptr);
 
 // What the samples of a YUV frame mean. EGL's default (EGL_EXT_image_dma_buf_import) where the
 // colorimetry does not say: BT.601 in narrow range.

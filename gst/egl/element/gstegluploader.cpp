@@ -40,7 +40,8 @@ bool can_be_sent(const GstCaps *caps)
 // Caps of frames that have a layout, or of textures, which need none.
 bool can_be_taken(const GstCaps *caps)
 {
-  return can_be_set(caps) || (can_be_sent(caps) && promises_textures(caps));
+  GstDrmVideoInfo info;
+  return can_be_sent(caps) && (promises_textures(caps) || read_frame_info(info, caps));
 }
 
 GstPtr<GstCaps> fixed_structure(const GstCaps *caps, guint index)
@@ -422,8 +423,7 @@ GstCaps *EglUploader::fixate_caps(GstPadDirection direction, GstCaps *caps, GstC
   if (gst_caps_is_empty(others.get()))
     return gst_caps_new_empty();
   GstDrmVideoInfo in;
-  if (direction != GST_PAD_SINK || promises_textures(caps) ||
-      !gst_drm_video_info_from_caps(&in, caps))
+  if (direction != GST_PAD_SINK || promises_textures(caps) || !read_frame_info(in, caps))
     return fixed_structure(others.get(), 0).release();
   resolve_implicit(in, settings().implicit_modifier);
   refusal_.clear();
@@ -460,7 +460,7 @@ GstCaps *EglUploader::fixate_caps(GstPadDirection direction, GstCaps *caps, GstC
 bool EglUploader::read_caps(const GstCaps *caps, GstDrmVideoInfo &info)
 {
   GError *error = nullptr;
-  if (gst_drm_video_info_from_caps_full(&info, caps, &error))
+  if (read_frame_info(info, caps, &error))
     return true;
   failed_.post(GST_ELEMENT(element_), unreadable_caps(GST_BASE_TRANSFORM_SINK_PAD(element_),
                                                       take_error(error, ErrorCode::Caps), caps));
@@ -598,7 +598,7 @@ bool EglUploader::take_caps(GstEvent *event)
   gst_event_parse_caps(event, &parsed);
   const auto caps = GstPtr<GstCaps>::share(parsed);
   GstDrmVideoInfo info;
-  if (can_be_set(caps.get()) && gst_drm_video_info_from_caps(&info, caps.get()) &&
+  if (can_be_sent(caps.get()) && read_frame_info(info, caps.get()) &&
       offer_.resize(static_cast<std::uint32_t>(info.vinfo.width),
                     static_cast<std::uint32_t>(info.vinfo.height)))
     offer_changed();

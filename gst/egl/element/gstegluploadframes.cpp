@@ -17,6 +17,7 @@
 #include <gst/drm/gstdrmsync.h>
 
 #include "engine/egl_fences.hpp"
+#include "gsteglformats.hpp"
 #include "gsteglmemory.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_egl_dmabuf_upload_debug);
@@ -39,6 +40,7 @@ constexpr const char *kNotDrawn =
     "the EGL driver does not import or draw the planes of upstream's DMA buffers";
 constexpr const char *kNoDescriptor = "no file descriptor is left for an import";
 constexpr const char *kCorner = "the EGL driver does not import a picture that begins there";
+constexpr const char *kNoFourcc = "DRM has no fourcc of the format";
 constexpr const char *kInsideBlock = "the picture begins among pixels that share chroma";
 
 // What to do about a frame where its sender alone cannot help.
@@ -338,6 +340,8 @@ Result<GstPtr<GstBuffer>> UploadFrames::upload_picture(GstBuffer *in, Corner cor
       advice_ = stream_.may_copy ? kTakeCopies : kSendDmabufs;
     return not_dmabuf(stream_.is_plain, stream_.may_copy);
   }
+  if (is_own_number(stream_.in.drm_fourcc))
+    return copy(in, kNoFourcc);
   const Result<FrameLayout> layout = frame_layout_of(in, stream_.in);
   if (!layout)
     return layout.error();
@@ -412,7 +416,8 @@ Result<void> UploadFrames::make_converter()
 
 Result<void> UploadFrames::fill_copy(GstBuffer *made, GstBuffer *in)
 {
-  if (!converter_) {
+  const bool has_fourcc = !is_own_number(stream_.in.drm_fourcc);
+  if (!converter_ && has_fourcc) {
     const Result<std::uint64_t> copied = copy_frame(made, in, out_);
     return copied ? Result<void>{} : copied.error();
   }
@@ -425,7 +430,10 @@ Result<void> UploadFrames::fill_copy(GstBuffer *made, GstBuffer *in)
                  from ? "The CPU cannot map the GL memory of a copy for writing"
                       : "The CPU cannot map the frame for reading",
                  0};
-  converter_->convert(from.get(), to.get());
+  if (converter_)
+    converter_->convert(from.get(), to.get());
+  else
+    gst_video_frame_copy(to.get(), from.get());
   return {};
 }
 

@@ -395,6 +395,17 @@ std::optional<DeinterlaceMethod> DmabufConverter::deinterlacing() const
   return found != list.rend() ? std::optional(*found) : std::nullopt;
 }
 
+// kmsdmabufsink accepts all caps of its template, to post itself what is wrong with others: its
+// answer to a caps query is what it takes.
+bool DmabufConverter::peer_lists(const GstCaps *caps) const
+{
+  const auto peer = GstPtr<GstCaps>::adopt(
+      gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), nullptr));
+  const auto common =
+      GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(peer.get(), const_cast<GstCaps *>(caps))));
+  return !gst_caps_is_empty(common.get());
+}
+
 // Returns true if frames pass unchanged: downstream takes them, the source pad's template has them
 // (a device may only read some formats), and no property asks to turn or deinterlace them.
 bool DmabufConverter::passes(GstCaps *in_caps) const
@@ -407,8 +418,10 @@ bool DmabufConverter::passes(GstCaps *in_caps) const
   return !gst_caps_is_empty(leaves.get()) && orientation() == Orientation::Identity &&
          !(asked && is_interlaced(in_caps)) &&
          gst_pad_peer_query_accept_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), in_caps) &&
+         peer_lists(in_caps) &&
          !(names_dma_drm(in_caps) &&
-           leads_through_filter_without_dma_drm(GST_BASE_TRANSFORM_SRC_PAD(element_)));
+           (leads_through_filter_without_dma_drm(GST_BASE_TRANSFORM_SRC_PAD(element_)) ||
+            leads_to_refused_crop(GST_BASE_TRANSFORM_SRC_PAD(element_))));
 }
 
 Result<ConvertStream> DmabufConverter::stream_of(GstCaps *in_caps, GstCaps *out_caps,
@@ -482,7 +495,7 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
       return {};
     const auto own = with_size(output_caps(in_caps, device.capabilities, formats), size);
     auto agreement = producer_.agree(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get(), formats,
-                                     allocator_.get(), implicit_modifier);
+                                     allocator_.get(), implicit_modifier, in->drm_fourcc);
     if (agreement.outcome == Producer::Outcome::NotAllocated)
       add_reason(refusals, agreement.refusals);
     if (agreement.outcome != Producer::Outcome::Agreed)

@@ -103,6 +103,7 @@ private:
   // nullopt if frames are not deinterlaced. Any thread.
   [[nodiscard]] std::optional<DeinterlaceMethod> deinterlacing() const;
   [[nodiscard]] bool passes(GstCaps *in_caps) const;
+  [[nodiscard]] bool peer_lists(const GstCaps *caps) const;
   Result<ConvertStream> stream_of(GstCaps *in_caps, GstCaps *out_caps, ColourPolicy colours) const;
   GstPtr<GstCaps> agree(const Device &device, GstCaps *in_caps);
   GstPtr<GstCaps> agree_on_size(const Device &device, GstCaps *in_caps, const PictureSize &size,
@@ -145,7 +146,7 @@ private:
   // System memory, where the driver pads rows and downstream reads no GstVideoMeta.
   ActivePool plain_pool_;
   bool copies_out_ = false; // frames go downstream in buffers of plain_pool_
-  AgreedNeeds needs_; // of downstream, beyond its caps
+  AgreedNeeds needs_;       // of downstream, beyond its caps
   bool warned_of_device_ = false;
   bool warned_of_colours_ = false;
   // The negotiation with upstream since its last CAPS event.

@@ -18,6 +18,7 @@ using gstdrm::test::memfds_made;
 
 constexpr guint32 kNv12 = 0x3231564e;
 constexpr guint32 kXr24 = 0x34325258;
+constexpr guint32 kRg16 = 0x36314752;
 constexpr guint64 kXTiled = G_GUINT64_CONSTANT(0x0100000000000001);
 
 #define DMA_DRM "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format="
@@ -55,10 +56,11 @@ public:
     gst_object_unref(allocator_);
   }
 
-  Producer::Agreement agree(const FormatSet &set = formats(), ImplicitModifier setting = ImplicitModifier::Auto)
+  Producer::Agreement agree(const FormatSet &set = formats(), ImplicitModifier setting = ImplicitModifier::Auto,
+                            guint32 nearest = 0)
   {
     const auto own = producer_caps(&set, {});
-    return producer_.agree(src_, own.get(), set, allocator_, setting);
+    return producer_.agree(src_, own.get(), set, allocator_, setting, nearest);
   }
   void forget() { producer_.forget(); }
   void answer_with(const char *peer)
@@ -100,16 +102,47 @@ const AgreeRow kAgreements[] = {
     {"video/x-raw", Producer::Outcome::Agreed, "video/x-raw, format=NV12, width=640, height=480, framerate=30/1", ""},
     // DMA buffers before plain caps, whatever downstream's order
     {"video/x-raw, format=BGRx" SIZE "; " DMA_DRM "NV12" SIZE, Producer::Outcome::Agreed, DMA_DRM "NV12" SIZE, ""},
+    // plain formats of few bits last: videocrop lists RGB16 before BGRx; a display's order counts
+    {"video/x-raw, format={RGB16, BGRx}" SIZE, Producer::Outcome::Agreed, "video/x-raw, format=BGRx" SIZE, ""},
+    {"video/x-raw, format=RGB16" SIZE, Producer::Outcome::Agreed, "video/x-raw, format=RGB16" SIZE, ""},
+    {DMA_DRM "{RG16, XR24}" SIZE, Producer::Outcome::Agreed, DMA_DRM "RG16" SIZE, ""},
     {DMA_DRM "AR24" SIZE, Producer::Outcome::NothingInCommon, nullptr, ""},
     {"audio/x-raw", Producer::Outcome::NothingInCommon, nullptr, ""},
     {DMA_DRM "NV12:0x0100000000000001" SIZE, Producer::Outcome::NotAllocated, nullptr, "INTEL_X_TILED"},
 };
 
+struct NearestRow {
+  const char *peer;
+  guint32 nearest;
+  const char *caps;
+};
+const NearestRow kNearest[] = {
+    {DMA_DRM "{XR24, NV12}" SIZE, kNv12, DMA_DRM "NV12" SIZE},
+    {DMA_DRM "{XR24, NV12}" SIZE, kRg16, DMA_DRM "XR24" SIZE}, // not taken: downstream's order
+    {"video/x-raw, format={BGRx, NV12}" SIZE, kNv12, "video/x-raw, format=NV12" SIZE},
+    {"video/x-raw, format={BGRx, RGB16}" SIZE, kRg16, "video/x-raw, format=RGB16" SIZE},
+    // DMA buffers before plain caps all the same
+    {"video/x-raw, format=NV12" SIZE "; " DMA_DRM "XR24" SIZE, kNv12, DMA_DRM "XR24" SIZE},
+};
+
+// A converter keeps the format of its frames where it can.
+GST_START_TEST(test_nearest)
+{
+  const NearestRow &row = kNearest[__i__];
+  World world(row.peer);
+  const auto agreement = world.agree(FormatSet::unite(formats(), FormatSet::from_pairs({{kRg16, kModLinear}})), ImplicitModifier::Auto,
+                                     row.nearest);
+  fail_unless(agreement.outcome == Producer::Outcome::Agreed);
+  fail_unless(gst_caps_is_subset(agreement.caps.get(), caps_of(row.caps).get()), "%s: got %" GST_PTR_FORMAT, row.peer,
+              static_cast<void *>(agreement.caps.get()));
+}
+GST_END_TEST
+
 GST_START_TEST(test_agree)
 {
   const AgreeRow &row = kAgreements[__i__];
   World world(row.peer);
-  const auto agreement = world.agree();
+  const auto agreement = world.agree(FormatSet::unite(formats(), FormatSet::from_pairs({{kRg16, kModLinear}})));
   fail_unless_equals_int(static_cast<int>(agreement.outcome), static_cast<int>(row.outcome));
   fail_unless(static_cast<bool>(agreement.caps) == (row.caps != nullptr));
   if (row.caps) {
@@ -249,6 +282,7 @@ Suite *kit_producer_suite()
   Suite *suite = suite_create("kit: producer");
   TCase *tcase = tcase_create("general");
   suite_add_tcase(suite, tcase);
+  tcase_add_loop_test(tcase, test_nearest, 0, G_N_ELEMENTS(kNearest));
   tcase_add_loop_test(tcase, test_agree, 0, G_N_ELEMENTS(kAgreements));
   tcase_add_loop_test(tcase, test_implicit, 0, G_N_ELEMENTS(kImplicit));
   tcase_add_test(tcase, test_few_descriptors);

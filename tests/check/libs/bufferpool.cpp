@@ -294,25 +294,52 @@ GST_START_TEST(test_alignment)
 }
 GST_END_TEST
 
-// Without GstVideoMeta a user lays planes out as GstVideoInfo says, and so must the buffer.
+struct DefaultRow {
+  const char *name;
+  const char *caps;
+  FrameRow frame;
+};
+const DefaultRow kDefaults[] = {
+    {"rows that the allocator would pad", "video/x-raw, format=NV12, width=641, height=481", {"NV12", 641, 481}},
+    {"rows that are the allocator's own, not in whole pages", "video/x-raw, format=NV12, width=1280, height=720", {"NV12", 1280, 720}},
+    {"three planes", "video/x-raw, format=I420, width=512, height=300", {"YU12", 512, 300}},
+    {"an odd height with fields", "video/x-raw, format=GRAY8, width=256, height=9, interlace-mode=interleaved", {"R8  ", 256, 9}},
+    {"less than a page", "video/x-raw, format=GRAY8, width=256, height=9", {"R8  ", 256, 9}},
+};
+
+// Without GstVideoMeta a user lays planes out as GstVideoInfo says, and writes buffers whole into files: so must the buffer be.
 GST_START_TEST(test_default_layout)
 {
+  const DefaultRow &row = kDefaults[__i__];
+  gstdrm::test::say(row.name);
   Pool pool(GST_DRM_ALLOCATOR_KIND_MEMFD);
-  pool.configure({.caps = kPlainNv12, .video_meta = false});
+  pool.configure({.caps = row.caps, .video_meta = false});
+  g_autoptr(GstCaps) caps = gst_caps_from_string(row.caps);
   GstVideoInfo info;
-  fail_unless(gst_video_info_set_format(&info, GST_VIDEO_FORMAT_NV12, 641, 481));
-  GstBuffer *buffer = pool.acquire();
-  fail_unless_equals_uint64(gst_buffer_get_size(buffer), info.size);
-  const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
-  for (guint p = 0; p < 2; ++p) {
-    fail_unless_equals_int(meta->stride[p], info.stride[p]);
-    fail_unless_equals_uint64(meta->offset[p], info.offset[p]);
+  fail_unless(gst_video_info_from_caps(&info, caps));
+  for (int i = 0; i < 2; ++i) {
+    GstBuffer *buffer = pool.acquire();
+    fail_unless_equals_uint64(gst_buffer_get_size(buffer), info.size);
+    const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
+    for (guint p = 0; p < info.finfo->n_planes; ++p) {
+      fail_unless_equals_int(meta->stride[p], info.stride[p]);
+      fail_unless_equals_uint64(meta->offset[p], info.offset[p]);
+    }
+    write_frame(buffer, row.frame);
+    check_frame(buffer, row.frame);
+    gst_buffer_unref(buffer);
   }
-  write_frame(buffer, {"NV12", 641, 481});
-  check_frame(buffer, {"NV12", 641, 481});
-  gst_buffer_unref(buffer);
-  buffer = pool.acquire();
-  fail_unless_equals_uint64(gst_buffer_get_size(buffer), info.size);
+}
+GST_END_TEST
+
+// VIDIOC_QBUF refuses a buffer with more bytes than the rows have.
+GST_START_TEST(test_ends_with_the_last_row)
+{
+  Pool pool(GST_DRM_ALLOCATOR_KIND_MEMFD);
+  pool.configure({.caps = "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=1280, height=720"});
+  GstBuffer *buffer = pool.acquire();
+  fail_unless_equals_uint64(gst_buffer_get_size(buffer), 1280 * 720 * 3 / 2);
+  check_linear_meta(buffer, {"NV12", 1280, 720});
   gst_buffer_unref(buffer);
 }
 GST_END_TEST
@@ -462,7 +489,8 @@ Suite *bufferpool_suite()
   tcase_add_test(tcase, test_copy_wakes_a_sleeper);
   tcase_add_test(tcase, test_copies_outlive_the_pool);
   tcase_add_test(tcase, test_alignment);
-  tcase_add_test(tcase, test_default_layout);
+  tcase_add_loop_test(tcase, test_default_layout, 0, G_N_ELEMENTS(kDefaults));
+  tcase_add_test(tcase, test_ends_with_the_last_row);
   tcase_add_test(tcase, test_drm_caps_are_aligned_always);
   tcase_add_test(tcase, test_too_large_a_size);
   tcase_add_test(tcase, test_exhausted);

@@ -10,6 +10,9 @@
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrmcaps-strings.hpp>
 #include <gst/video/gstvideofilter.h>
+#include <gst/video/gstvideometa.h>
+
+#include "caps_features.hpp"
 
 namespace gstdrm {
 
@@ -24,6 +27,9 @@ constexpr std::array kTransparent = {
 // Those of them through which a buffer goes at once.
 constexpr std::array kKeepNothing = {"capsfilter", "identity", "progressreport", "valve",
                                      "watchdog"};
+
+// Those of this set that send what comes, and know DMA_DRM.
+constexpr std::array kInPlace = {"drmoverlay", "drmtensordecode", "metisdmabufinfer"};
 
 constexpr std::size_t kMostElements = 64; // looked at: a graph with a loop ends here
 
@@ -252,6 +258,63 @@ bool leads_through_filter(GstPad *src, std::size_t &left)
          });
 }
 
+// Whether the pad's element says in an allocation query that it reads GstVideoCropMeta. Transforms
+// answer none before they have caps: vapostproc and those of this set read it.
+bool reads_crop_meta(const GstPtr<GstPad> &pad, GstElement *element)
+{
+  const auto taken = GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), nullptr));
+  GstPtr<GstCaps> caps;
+  for (guint i = 0; !caps && !gst_caps_is_any(taken.get()) && i < gst_caps_get_size(taken.get());
+       i++)
+    if (is_dma_drm(gst_caps_get_structure(taken.get(), i)))
+      caps.reset(gst_caps_fixate(gst_caps_copy_nth(taken.get(), i)));
+  if (!caps)
+    return false;
+  if (!gst_structure_has_field(gst_caps_get_structure(caps.get(), 0), "drm-format"))
+    gst_caps_set_simple(caps.get(), "drm-format", G_TYPE_STRING, "NV12", nullptr);
+  const auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps.get(), FALSE));
+  if (gst_pad_query(pad.get(), query.get()))
+    return gst_query_find_allocation_meta(query.get(), GST_VIDEO_CROP_META_API_TYPE, nullptr);
+  return is_explaining(pad) || std::strcmp(factory_name(element), "vapostproc") == 0;
+}
+
+// Whether what crops by a meta behind `src` is understood, on every branch. What takes ANY, such as
+// appsink, does not understand it.
+bool ends_in_crop_meta(GstPad *src, std::size_t &left)
+{
+  const GstPtr<GstPad> pad = linked_pad(src);
+  const GstPtr<GstElement> element = element_of(pad);
+  if (!element || left == 0)
+    return false;
+  left--;
+  const bool is_in_place = is_one_of(element.get(), kInPlace);
+  if (knows_dma_drm(pad) && !is_in_place)
+    return reads_crop_meta(pad, element.get());
+  const auto sources = pads_of(element.get(), GST_PAD_SRC);
+  return !sources.empty() &&
+         std::all_of(sources.begin(), sources.end(), [&](const GstPtr<GstPad> &next) {
+           return (is_in_place || passes_dma_drm(element.get(), next)) &&
+                  ends_in_crop_meta(next.get(), left);
+         });
+}
+
+bool leads_to_refused_crop(GstPad *src, std::size_t &left)
+{
+  const GstPtr<GstPad> pad = linked_pad(src);
+  const GstPtr<GstElement> element = element_of(pad);
+  const bool is_in_place = element && is_one_of(element.get(), kInPlace);
+  if (!element || left == 0 || (knows_dma_drm(pad) && !is_in_place))
+    return false;
+  left--;
+  const bool crops = std::strcmp(factory_name(element.get()), "videocrop") == 0;
+  const auto sources = pads_of(element.get(), GST_PAD_SRC);
+  return std::any_of(sources.begin(), sources.end(), [&](const GstPtr<GstPad> &next) {
+    return (crops && !ends_in_crop_meta(next.get(), left)) ||
+           ((is_in_place || passes_dma_drm(element.get(), next)) &&
+            leads_to_refused_crop(next.get(), left));
+  });
+}
+
 bool flushes_after(GstPad *src, std::size_t &left)
 {
   const GstPtr<GstPad> pad = linked_pad(src);
@@ -405,6 +468,35 @@ bool leads_through_filter_without_dma_drm(GstPad *src)
 {
   std::size_t left = kMostElements;
   return has_filters_without_dma_drm() && leads_through_filter(src, left);
+}
+
+bool leads_to_import_without_meta(GstPad *src)
+{
+  constexpr gint kDmabufImport = 5; // GST_V4L2_IO_DMABUF_IMPORT of gstv4l2object.h
+  GstPtr<GstPad> here = GstPtr<GstPad>::share(src);
+  for (std::size_t left = kMostElements; left > 0; left--) {
+    const GstPtr<GstElement> element = element_of(linked_pad(here.get()));
+    if (!element)
+      return false;
+    const std::vector<GstPtr<GstPad>> sources = pads_of(element.get(), GST_PAD_SRC);
+    const bool passes_frames = is_transparent(element.get()) ||
+                               std::strcmp(factory_name(element.get()), "dmabufrelabel") == 0;
+    if (passes_frames && sources.size() == 1) {
+      here = sources.front();
+      continue;
+    }
+    gint io_mode = 0;
+    if (std::strcmp(factory_name(element.get()), "v4l2sink") == 0)
+      g_object_get(element.get(), "io-mode", &io_mode, nullptr);
+    return io_mode == kDmabufImport;
+  }
+  return false;
+}
+
+bool leads_to_refused_crop(GstPad *src)
+{
+  std::size_t left = kMostElements;
+  return leads_to_refused_crop(src, left);
 }
 
 bool is_flushing(GstElement *element)

@@ -64,6 +64,17 @@ bool comes_through_filter_without_dma_drm(GstPad *sink);
 // Whether what `src` sends leads through such an element, on any branch of a tee.
 bool leads_through_filter_without_dma_drm(GstPad *src);
 
+// Whether what `src` sends leads, on any branch, through a videocrop into something that takes no
+// GstVideoCropMeta, as waylandsink and whatever takes ANY. From GStreamer 1.24 on it crops DMA_DRM
+// with a GstVideoCropMeta, and ends the stream where the allocation query behind it does not have
+// that meta (gstvideocrop.c, gst_video_crop_decide_allocation()). Plain video it crops by the CPU.
+bool leads_to_refused_crop(GstPad *src);
+
+// Whether `src` sends to a `v4l2sink io-mode=dmabuf-import`. It says that it reads GstVideoMeta,
+// and imports each frame as one with GStreamer's own rows (gstv4l2sink.c,
+// gst_v4l2sink_show_frame()).
+bool leads_to_import_without_meta(GstPad *src);
+
 // Whether a flush or a state change has reached the element, its neighbour upstream, or anything
 // downstream: every event fails then, whatever it says.
 bool is_flushing(GstElement *element);

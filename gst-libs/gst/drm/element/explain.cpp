@@ -6,6 +6,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/core/limits.hpp>
+#include <gst/drm/element/caps_features.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmexplain.h>
@@ -126,6 +127,13 @@ Refused describe_conflict(const Sender &sender, const std::vector<Restriction> &
         return {};
       if (caps_meet(one.caps.get(), later.caps.get()))
         continue;
+      // a vendor's decoder is asked for such caps, as its manual says
+      if (one.is_filter && has_implicit(one.caps.get()) && !has_implicit(later.caps.get()))
+        return {wants(one, sender.caps) + ", which names no layout, and " + later.name +
+                    " takes no such caps.",
+                "For linear frames set implicit-modifier=linear there (modifier=linear in a "
+                "dmabufrelabel), or write format=DMA_DRM and drm-format in " +
+                    one.name + "."};
       const std::string facts = wants(one, sender.caps) + " and " + wants(later, sender.caps) +
                                 in_parentheses(differing_field(one.caps.get(), later.caps.get())) +
                                 ", which have nothing in common.";

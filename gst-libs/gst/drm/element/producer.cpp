@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "producer.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -83,7 +84,23 @@ GstPtr<GstCaps> producer_caps(const FormatSet *formats, const FrameSizes &sizes)
   return caps;
 }
 
-// In downstream's order, but plain caps last: they promise no DMA buffers.
+namespace {
+
+// Of less than 8 bits a component.
+bool is_coarse(std::uint32_t fourcc)
+{
+  const GstVideoFormatInfo *info =
+      gst_video_format_get_info(gst_drm_format_to_video_format(fourcc, kModLinear));
+  for (guint i = 0; i < GST_VIDEO_FORMAT_INFO_N_COMPONENTS(info); ++i)
+    if (GST_VIDEO_FORMAT_INFO_DEPTH(info, i) < 8)
+      return true;
+  return false;
+}
+
+} // namespace
+
+// In downstream's order, but plain caps last: they promise no DMA buffers. Of these the coarse
+// formats are last: elements that list plain formats list all that they can read, in any order.
 std::vector<Offer> make_offers(const GstCaps *common, const FormatSet &formats,
                                ImplicitModifier implicit_modifier)
 {
@@ -105,6 +122,9 @@ std::vector<Offer> make_offers(const GstCaps *common, const FormatSet &formats,
         offers.push_back({one, plain, is_implicit_linear, std::move(candidate)});
       }
     }
+  std::stable_partition(offers.begin(), offers.end(), [](const Offer &offer) {
+    return !offer.is_plain || !is_coarse(offer.candidate.fourcc);
+  });
   return offers;
 }
 
@@ -164,8 +184,27 @@ GstPtr<GstCaps> Producer::try_offer(const Offer &offer, GstDrmAllocator *allocat
   return choice_.caps;
 }
 
+namespace {
+
+// Without DMA_DRM where a filter on the way would end the stream.
+GstPtr<GstCaps> for_filters_after(GstPad *pad, GstPtr<GstCaps> common)
+{
+  if (!names_dma_drm(common.get()))
+    return common;
+  auto others = without_dma_drm(common.get());
+  if (leads_through_filter_without_dma_drm(pad))
+    return others;
+  // whoever asks for DMA_DRM behind a videocrop gets it: an application may add the meta
+  if (!gst_caps_is_empty(others.get()) && leads_to_refused_crop(pad))
+    return others;
+  return common;
+}
+
+} // namespace
+
 Producer::Agreement Producer::agree(GstPad *pad, const GstCaps *own, const FormatSet &formats,
-                                    GstDrmAllocator *allocator, ImplicitModifier implicit_modifier)
+                                    GstDrmAllocator *allocator, ImplicitModifier implicit_modifier,
+                                    std::uint32_t nearest)
 {
   const auto asked = GstPtr<GstCaps>::share(const_cast<GstCaps *>(own)); // queries take no const
   // Without a filter: an empty answer to one is a failed stream for the elements downstream, and
@@ -173,12 +212,17 @@ Producer::Agreement Producer::agree(GstPad *pad, const GstCaps *own, const Forma
   const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad, nullptr));
   Agreement agreement;
   agreement.common = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(peer.get(), asked.get())));
-  if (names_dma_drm(agreement.common.get()) && leads_through_filter_without_dma_drm(pad))
-    agreement.common = without_dma_drm(agreement.common.get());
+  agreement.common = for_filters_after(pad, std::move(agreement.common));
   GST_CAT_DEBUG_OBJECT(category_, element_,
                        "own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", common %" GST_PTR_FORMAT,
                        asked.get(), peer.get(), agreement.common.get());
-  const auto offers = make_offers(agreement.common.get(), formats, implicit_modifier);
+  auto offers = make_offers(agreement.common.get(), formats, implicit_modifier);
+  const auto plain = std::ranges::find_if(offers, &Offer::is_plain);
+  const auto is_nearest = [nearest](const Offer &offer) {
+    return offer.candidate.fourcc == nearest;
+  };
+  std::stable_partition(offers.begin(), plain, is_nearest);
+  std::stable_partition(plain, offers.end(), is_nearest);
   if (offers.empty())
     return agreement;
   agreement.outcome = Outcome::NotAllocated;

@@ -70,10 +70,12 @@ public:
   // can be made. The frame is let go: it is how the allocator chooses a modifier. Where the offer
   // is the same as the last time, the choice is too, and nothing is allocated. `own` is
   // producer_caps() of `formats`, which are with_implicit() of the same setting. For Linear,
-  // implicit caps may be agreed on, whose frames are allocated as LINEAR.
+  // implicit caps may be agreed on, whose frames are allocated as LINEAR. `nearest` is the fourcc
+  // of a converter's frames: where downstream takes it, it comes before downstream's order.
   Agreement agree(GstPad *pad, const GstCaps *own, const FormatSet &formats,
                   GstDrmAllocator *allocator,
-                  ImplicitModifier implicit_modifier = ImplicitModifier::Auto);
+                  ImplicitModifier implicit_modifier = ImplicitModifier::Auto,
+                  std::uint32_t nearest = 0);
   // The next call of agree() allocates: for another allocator.
   void forget() { choice_ = {}; }
 
