@@ -187,6 +187,21 @@ GST_START_TEST(test_allocation)
 }
 GST_END_TEST
 
+// What downstream leaves open, upstream is not told.
+GST_START_TEST(test_allocation_that_downstream_refuses)
+{
+  const Harness h("dmabufrelabel");
+  gst_harness_set_sink_caps(h.get(), caps_of(kDmaDrmPeer).release());
+  fail_unless(h.negotiate(kPlain), "%s", h.last_error().c_str());
+  const auto refuse = [](GstPad *, GstPadProbeInfo *info, gpointer) {
+    return GST_QUERY_TYPE(GST_PAD_PROBE_INFO_QUERY(info)) == GST_QUERY_ALLOCATION ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
+  };
+  gst_pad_add_probe(h.get()->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, refuse, nullptr, nullptr);
+  const auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps_of(kPlain).get(), TRUE));
+  fail_if(gst_pad_peer_query(h.get()->srcpad, query.get()));
+}
+GST_END_TEST
+
 Suite *dmabufrelabel_suite()
 {
   Suite *suite = suite_create("dmabufrelabel");
@@ -198,6 +213,7 @@ Suite *dmabufrelabel_suite()
   tcase_add_loop_test(tcase, test_bad_frames, 0, G_N_ELEMENTS(kBad));
   tcase_add_test(tcase, test_modifiers_that_are_none);
   tcase_add_test(tcase, test_allocation);
+  tcase_add_test(tcase, test_allocation_that_downstream_refuses);
   return suite;
 }
 

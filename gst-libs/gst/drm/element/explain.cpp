@@ -2,7 +2,6 @@
 #include "explain.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/core/limits.hpp>
