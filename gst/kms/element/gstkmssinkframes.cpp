@@ -118,7 +118,7 @@ GstPtr<GstBuffer> SinkFrames::with_overlays_of_part(GstBuffer *buffer, kms::Orig
   const GstVideoInfo &shown = video_info();
   const bool is_part = GST_VIDEO_INFO_WIDTH(&shown) != GST_VIDEO_INFO_WIDTH(&whole_) ||
                        GST_VIDEO_INFO_HEIGHT(&shown) != GST_VIDEO_INFO_HEIGHT(&whole_);
-  if (!is_part || part == kms::Origin{} || compositions_of(buffer).empty())
+  if (!is_part || part == kms::Origin{})
     return GstPtr<GstBuffer>::share(buffer);
   auto copy = shallow_copy(buffer);
   if (!copy)
@@ -130,10 +130,12 @@ GstPtr<GstBuffer> SinkFrames::with_overlays_of_part(GstBuffer *buffer, kms::Orig
 Result<kms::Frame> SinkFrames::make(kms::Display &display, GstBuffer *given, kms::Origin part)
 {
   const GstPtr<GstBuffer> whole = with_whole_size(given);
+  if (compositions_of(whole.get()).empty())
+    return make_plain(display, whole.get(), part);
   const GstPtr<GstBuffer> own = with_overlays_of_part(whole.get(), part);
   GstBuffer *buffer = own.get();
   const std::vector<GstVideoOverlayComposition *> compositions = compositions_of(buffer);
-  if (compositions.empty())
+  if (compositions.empty()) // none of its rectangles can be read
     return make_plain(display, buffer, part);
   const bool by_plane = display.can_overlay();
   if (!by_plane && may_copy())

@@ -185,8 +185,9 @@ Result<void> Display::check_view(const View &view) const
 
 void Display::set_view(const View &view)
 {
-  screen_.change([&view](Screen &screen) {
-    screen.view_changed |= view != screen.view;
+  screen_.change([&](Screen &screen) {
+    if (view != screen.view)
+      view_changed_ = true;
     screen.view = view;
   });
 }
@@ -194,11 +195,10 @@ void Display::set_view(const View &view)
 // Whether the application wants another view than the one on screen.
 bool Display::take_view()
 {
-  return screen_.change([this](Screen &screen) {
-    if (screen.view_changed)
-      scanout_.set_view(screen.view);
-    return std::exchange(screen.view_changed, false);
-  });
+  if (!view_changed_.exchange(false))
+    return false;
+  scanout_.set_view(screen_.get().view);
+  return true;
 }
 
 // The old one ends without the lock: it waits for its thread, or for handlers that may wake it.

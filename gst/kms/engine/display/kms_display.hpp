@@ -307,6 +307,7 @@ private:
   // Frames that were dropped since nothing is connected or another process is master.
   std::atomic<std::uint64_t> frames_without_output_{0};
 
+  std::atomic<bool> view_changed_{false}; // since the streaming thread has read the screen's
   std::atomic<bool> restore_{true};
   std::atomic<bool> can_overlay_{false}; // unless the view turns the picture
   std::atomic<std::uint64_t> overlays_shown_{0};

@@ -53,8 +53,7 @@ struct Screen {
   std::optional<std::uint32_t> writeback_formats; // writeback_formats() of the output
   // On screen, where a writeback connector can be attached; nullopt: nothing can be written back.
   std::optional<drmModeModeInfo> mode;
-  View view;                 // that the application wants
-  bool view_changed = false; // since the streaming thread has read it
+  View view; // that the application wants
 };
 // The id of the blob that lists what the writeback connector writes; nullopt if there is none.
 std::optional<std::uint32_t> writeback_formats(const Output &output);
