@@ -132,7 +132,6 @@ UPSTREAM_FIRST = (
     ('openh264dec', 'I420', f'{STILL} ! openh264enc ! openh264dec ! OURS'),
     ('avdec_mpeg4', 'I420', f'{STILL} ! avenc_mpeg4 ! avdec_mpeg4 ! OURS'),
     ('avdec_h265', 'I420', f'{STILL} ! x265enc speed-preset=ultrafast tune=zerolatency ! avdec_h265 ! OURS'),
-    ('uridecodebin3', 'I420', f'{STILL} ! theoraenc ! oggmux ! filesink location=FOLDER/clip.ogg && uridecodebin3 uri=file://FOLDER/clip.ogg ! OURS'),
     ('vulkandownload', 'BGRA', f'{STILL} ! vulkanupload ! vulkandownload ! OURS'),
 )
 

@@ -485,6 +485,9 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
 {
   const ImplicitModifier implicit_modifier = settings().implicit_modifier;
   const auto in = info_of(in_caps, implicit_modifier);
+  // v4l2sink of GStreamer before 1.24 lists RGB and refuses the colorimetry that it has.
+  const bool may_keep = gst_video_format_from_string("DMA_DRM") != GST_VIDEO_FORMAT_UNKNOWN ||
+                        !leads_to_import_without_meta(GST_BASE_TRANSFORM_SRC_PAD(element_));
   FormatSet not_drawn;
   while (in) {
     pairs_.learn(GST_ELEMENT(element_), GST_BASE_TRANSFORM_SRC_PAD(element_), device,
@@ -494,8 +497,9 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
     if (formats.empty())
       return {};
     const auto own = with_size(output_caps(in_caps, device.capabilities, formats), size);
-    auto agreement = producer_.agree(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get(), formats,
-                                     allocator_.get(), implicit_modifier, in->drm_fourcc);
+    auto agreement =
+        producer_.agree(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get(), formats, allocator_.get(),
+                        implicit_modifier, may_keep ? in->drm_fourcc : 0);
     if (agreement.outcome == Producer::Outcome::NotAllocated)
       add_reason(refusals, agreement.refusals);
     if (agreement.outcome != Producer::Outcome::Agreed)

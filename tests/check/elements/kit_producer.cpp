@@ -119,8 +119,11 @@ struct NearestRow {
 const NearestRow kNearest[] = {
     {DMA_DRM "{XR24, NV12}" SIZE, kNv12, DMA_DRM "NV12" SIZE},
     {DMA_DRM "{XR24, NV12}" SIZE, kRg16, DMA_DRM "XR24" SIZE}, // not taken: downstream's order
-    {"video/x-raw, format={BGRx, NV12}" SIZE, kNv12, "video/x-raw, format=NV12" SIZE},
-    {"video/x-raw, format={BGRx, RGB16}" SIZE, kRg16, "video/x-raw, format=RGB16" SIZE},
+    {"video/x-raw, format={BGRx, NV12}, width=512, height=240", kNv12, "video/x-raw, format=NV12"},
+    {"video/x-raw, format={BGRx, RGB16}, width=512, height=240", kRg16, "video/x-raw, format=RGB16"},
+    // 256 bytes a row are not GStreamer's for 320: a reader of plain video may want a copy of it
+    {"video/x-raw, format={BGRx, NV12}" SIZE, kNv12, "video/x-raw, format=BGRx" SIZE},
+    {"video/x-raw, format=NV12" SIZE, kNv12, "video/x-raw, format=NV12" SIZE},
     // DMA buffers before plain caps all the same
     {"video/x-raw, format=NV12" SIZE "; " DMA_DRM "XR24" SIZE, kNv12, DMA_DRM "XR24" SIZE},
 };

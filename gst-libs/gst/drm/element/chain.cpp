@@ -480,6 +480,7 @@ bool leads_to_import_without_meta(GstPad *src)
       return false;
     const std::vector<GstPtr<GstPad>> sources = pads_of(element.get(), GST_PAD_SRC);
     const bool passes_frames = is_transparent(element.get()) ||
+                               is_one_of(element.get(), kInPlace) ||
                                std::strcmp(factory_name(element.get()), "dmabufrelabel") == 0;
     if (passes_frames && sources.size() == 1) {
       here = sources.front();

@@ -63,6 +63,23 @@ GstPtr<GstCaps> one_structure(const GstCaps *caps, guint index)
   return one;
 }
 
+// Whether the rows of a linear frame are others than GStreamer's own.
+bool is_padded(GstBuffer *frame, std::uint32_t fourcc)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta(frame);
+  const GstVideoFormat named = gst_drm_format_to_video_format(fourcc, kModLinear);
+  GstVideoInfo info;
+  if (!meta || named == GST_VIDEO_FORMAT_UNKNOWN ||
+      !gst_video_info_set_format(&info, named, meta->width, meta->height) ||
+      meta->n_planes != GST_VIDEO_INFO_N_PLANES(&info))
+    return false;
+  for (guint i = 0; i < meta->n_planes; ++i)
+    if (meta->stride[i] != GST_VIDEO_INFO_PLANE_STRIDE(&info, i) ||
+        meta->offset[i] != GST_VIDEO_INFO_PLANE_OFFSET(&info, i))
+      return true;
+  return false;
+}
+
 } // namespace
 
 GstPtr<GstCaps> producer_caps(const FormatSet *formats, const FrameSizes &sizes)
@@ -180,11 +197,34 @@ GstPtr<GstCaps> Producer::try_offer(const Offer &offer, GstDrmAllocator *allocat
   GST_CAT_INFO_OBJECT(category_, element_, "%s chosen of %zu common modifiers",
                       describe_format({offer.candidate.fourcc, modifier}).c_str(),
                       modifiers.size());
-  choice_ = {settle(offer, modifier), modifiers, offer.candidate.fourcc, offer.caps};
+  choice_ = {settle(offer, modifier), modifiers, offer.candidate.fourcc, offer.caps,
+             is_padded(first.get(), offer.candidate.fourcc)};
   return choice_.caps;
 }
 
 namespace {
+
+// An offer in its turn. Early: not where downstream lists it.
+struct Turn {
+  const Offer *offer;
+  bool is_early;
+};
+
+// In the order of `offers`, but the fourcc first among those of its kind. Plain ones come a second
+// time, at their own place.
+std::vector<Turn> nearest_first(const std::vector<Offer> &offers, std::uint32_t nearest)
+{
+  std::vector<Turn> turns;
+  for (const bool plain : {false, true}) {
+    for (const Offer &offer : offers)
+      if (offer.is_plain == plain && offer.candidate.fourcc == nearest)
+        turns.push_back({&offer, plain});
+    for (const Offer &offer : offers)
+      if (offer.is_plain == plain && (plain || offer.candidate.fourcc != nearest))
+        turns.push_back({&offer, false});
+  }
+  return turns;
+}
 
 // Without DMA_DRM where a filter on the way would end the stream.
 GstPtr<GstCaps> for_filters_after(GstPad *pad, GstPtr<GstCaps> common)
@@ -216,22 +256,19 @@ Producer::Agreement Producer::agree(GstPad *pad, const GstCaps *own, const Forma
   GST_CAT_DEBUG_OBJECT(category_, element_,
                        "own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", common %" GST_PTR_FORMAT,
                        asked.get(), peer.get(), agreement.common.get());
-  auto offers = make_offers(agreement.common.get(), formats, implicit_modifier);
-  const auto plain = std::ranges::find_if(offers, &Offer::is_plain);
-  const auto is_nearest = [nearest](const Offer &offer) {
-    return offer.candidate.fourcc == nearest;
-  };
-  std::stable_partition(offers.begin(), plain, is_nearest);
-  std::stable_partition(plain, offers.end(), is_nearest);
+  const auto offers = make_offers(agreement.common.get(), formats, implicit_modifier);
   if (offers.empty())
     return agreement;
   agreement.outcome = Outcome::NotAllocated;
-  for (const auto &offer : offers) {
-    agreement.caps = try_offer(offer, allocator, agreement);
-    if (agreement.caps) {
-      agreement.outcome = Outcome::Agreed;
-      break;
-    }
+  for (const auto &[offer, is_early] : nearest_first(offers, nearest)) {
+    auto caps = try_offer(*offer, allocator, agreement);
+    // A reader of plain caps may know GStreamer's own rows alone, and what it lists first may have
+    // them: padded rows would be copied.
+    if (!caps || (is_early && choice_.is_padded))
+      continue;
+    agreement.caps = std::move(caps);
+    agreement.outcome = Outcome::Agreed;
+    break;
   }
   return agreement;
 }

@@ -85,6 +85,7 @@ private:
     std::vector<std::uint64_t> modifiers; // from which the allocator chose
     std::uint32_t fourcc = 0;
     GstPtr<GstCaps> offered; // the caps before it chose
+    bool is_padded = false;  // the frame's rows are not GStreamer's own
   };
   bool is_last_choice(const Offer &offer) const;
   GstPtr<GstCaps> try_offer(const Offer &offer, GstDrmAllocator *allocator, Agreement &agreement);
