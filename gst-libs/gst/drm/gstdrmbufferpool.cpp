@@ -170,10 +170,15 @@ void cut_to_rows(const FrameSpec &spec, GstBuffer *buffer)
       info.drm_modifier != GST_DRM_MODIFIER_LINEAR || meta->n_planes != fourcc->n_planes ||
       gst_buffer_n_memory(buffer) != 1)
     return;
+  // Of an interlaced frame GStreamer reads chroma rows of each field.
+  const auto rows = [&](const gstdrm::PlaneInfo &plane) {
+    return plane.vsub > 1 && GST_VIDEO_INFO_IS_INTERLACED(&info.vinfo)
+               ? 2 * gstdrm::plane_rows(plane, (meta->height + 1) / 2)
+               : gstdrm::plane_rows(plane, meta->height);
+  };
   gsize end = least; // rows beyond those of the planes are written by the CPU
   for (guint i = 0; i < meta->n_planes && !spec.default_layout; ++i)
-    end = MAX(end, meta->offset[i] + static_cast<gsize>(meta->stride[i]) *
-                                         gstdrm::plane_rows(fourcc->planes[i], meta->height));
+    end = MAX(end, meta->offset[i] + static_cast<gsize>(meta->stride[i]) * rows(fourcc->planes[i]));
   if (end < gst_buffer_get_size(buffer))
     gst_buffer_set_size(buffer, static_cast<gssize>(end));
 }
