@@ -483,4 +483,19 @@ bool promises_textures(const GstCaps *caps)
   return promises(caps, GST_CAPS_FEATURE_MEMORY_GL_MEMORY);
 }
 
+bool read_frame_info(GstDrmVideoInfo &info, const GstCaps *caps, GError **error)
+{
+  GstVideoInfo video;
+  const GstStructure *structure = gst_caps_get_structure(caps, 0);
+  const char *format = gst_structure_get_string(structure, "format");
+  const std::uint32_t fourcc = format ? fourcc_of(gst_video_format_from_string(format)) : 0;
+  if (!is_own_number(fourcc) || promises_dmabuf(caps) || !gst_video_info_from_caps(&video, caps))
+    return gst_drm_video_info_from_caps_full(&info, caps, error) != FALSE;
+  gst_drm_video_info_init(&info);
+  info.vinfo = video;
+  info.drm_fourcc = fourcc;
+  info.drm_modifier = kModLinear;
+  return true;
+}
+
 } // namespace gstdrm

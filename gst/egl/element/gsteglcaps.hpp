@@ -111,6 +111,8 @@ bool is_copy_form(const GstDrmVideoInfo &in, const GstCaps *out, const UploadFor
 bool promises_dmabuf(const GstCaps *caps);
 // Whether they promise textures, which pass as they are.
 bool promises_textures(const GstCaps *caps);
+// gst_drm_video_info_from_caps_full(), also of formats without a fourcc.
+bool read_frame_info(GstDrmVideoInfo &info, const GstCaps *caps, GError **error = nullptr);
 
 // The colour hints of a YUV frame; empty for RGB.
 egl::ColorHints color_hints(const GstVideoColorimetry &colorimetry,

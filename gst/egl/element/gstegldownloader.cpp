@@ -315,10 +315,15 @@ GstPtr<GstCaps> EglDownloader::agree_on(Way way, GstCaps *in_caps, Error &refusa
   const DownloadFormats makeable{draws ? &makes : nullptr, draws ? nullptr : &makes,
                                  known_->max_size, setting};
   Agreeing &agreeing = draws ? drawing_ : copying_;
-  auto agreement =
-      agreeing.producer.agree(GST_BASE_TRANSFORM_SRC_PAD(element_),
-                              download_transform(GST_PAD_SINK, in_caps, makeable).get(),
-                              producer_formats(makes, setting), agreeing.allocator.get(), setting);
+  GstVideoInfo textures; // another format of theirs would lose chroma or alpha
+  const std::uint32_t own =
+      gst_video_info_from_caps(&textures, in_caps)
+          ? gst_drm_format_from_video_format(GST_VIDEO_INFO_FORMAT(&textures), nullptr)
+          : 0;
+  auto agreement = agreeing.producer.agree(
+      GST_BASE_TRANSFORM_SRC_PAD(element_),
+      download_transform(GST_PAD_SINK, in_caps, makeable).get(), producer_formats(makes, setting),
+      agreeing.allocator.get(), setting, own);
   if (agreement.outcome == Producer::Outcome::NotAllocated)
     add_reason(refusals, agreement.refusals);
   if (agreement.outcome != Producer::Outcome::Agreed)

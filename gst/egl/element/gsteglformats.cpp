@@ -27,14 +27,12 @@ struct Names {
   std::vector<GstVideoFormat> frames, plain, textures;
 };
 
-// "~~" and two characters: no fourcc of drm_fourcc.h begins so. Sets take printable ones alone.
-constexpr std::uint32_t kTildes = '~' | '~' << 8;
-
+// Sets take fourccs of printable characters alone.
 std::uint32_t own_number(GstVideoFormat format) noexcept
 {
   constexpr std::uint32_t kDigits = 64; // from '0' on all are printable
   const auto number = static_cast<std::uint32_t>(format);
-  return kTildes | ('0' + number / kDigits) << 16 | ('0' + number % kDigits) << 24;
+  return kOwnNumbers | ('0' + number / kDigits) << 16 | ('0' + number % kDigits) << 24;
 }
 
 // GStreamer's frame copy and its textures know pixels that lie in rows.
@@ -174,26 +172,6 @@ std::uint32_t fourcc_of(GstVideoFormat name) noexcept
   if (fourcc == 0 && name_of(own_number(name)) == name)
     return own_number(name);
   return modifier == kModLinear ? fourcc : 0;
-}
-
-bool is_own_number(std::uint32_t fourcc) noexcept
-{
-  return (fourcc & 0xffff) == kTildes;
-}
-
-bool read_frame_info(GstDrmVideoInfo &info, const GstCaps *caps, GError **error)
-{
-  GstVideoInfo video;
-  const GstStructure *structure = gst_caps_get_structure(caps, 0);
-  const char *format = gst_structure_get_string(structure, "format");
-  const std::uint32_t fourcc = format ? fourcc_of(gst_video_format_from_string(format)) : 0;
-  if (!is_own_number(fourcc) || promises_dmabuf(caps) || !gst_video_info_from_caps(&video, caps))
-    return gst_drm_video_info_from_caps_full(&info, caps, error) != FALSE;
-  gst_drm_video_info_init(&info);
-  info.vinfo = video;
-  info.drm_fourcc = fourcc;
-  info.drm_modifier = kModLinear;
-  return true;
 }
 
 const std::vector<GstVideoFormat> &frame_names()

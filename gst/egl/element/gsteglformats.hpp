@@ -22,7 +22,11 @@ namespace gstdrm {
 // GBR, v210, …) have a number of this element's own: their frames are in plain caps and are copied.
 GstVideoFormat name_of(std::uint32_t fourcc) noexcept;
 std::uint32_t fourcc_of(GstVideoFormat name) noexcept;
-bool is_own_number(std::uint32_t fourcc) noexcept;
+inline constexpr std::uint32_t kOwnNumbers = '~' | '~' << 8; // no fourcc of drm_fourcc.h begins so
+constexpr bool is_own_number(std::uint32_t fourcc) noexcept
+{
+  return (fourcc & 0xffff) == kOwnNumbers;
+}
 
 // Every GstVideoFormat that name_of() returns: those of DRM's fourccs, and all.
 const std::vector<GstVideoFormat> &frame_names();
@@ -59,9 +63,6 @@ egl::DisplayFormats with_linear(const egl::DisplayFormats &listed);
 // With the implicit modifier of each fourcc that the display lists. Where some modifier of the
 // fourcc is external-only, the implicit one is too.
 egl::DisplayFormats with_implicit(const egl::DisplayFormats &listed);
-
-// gst_drm_video_info_from_caps_full(), also of formats without a fourcc.
-bool read_frame_info(GstDrmVideoInfo &info, const GstCaps *caps, GError **error = nullptr);
 
 // What the samples of a YUV frame mean. EGL's default (EGL_EXT_image_dma_buf_import) where the
 // colorimetry does not say: BT.601 in narrow range.
