@@ -39,7 +39,7 @@ FAILING = (
     (f'videotestsrc ! video/x-raw,format=NV12 ! dmabufupload ! {DMA_DRM.format("NV12:0x0100000000000002")} ! fakesink', ('INTEL_Y_TILED', 'linear layouts only')),
     (f'videotestsrc ! dmabufupload ! {DMA_DRM.format("nv12")} ! fakesink', ('drm-format=nv12 is no format', 'write drm-format=NV12')),
     (f'vadmabufsrc ! {DMA_DRM.format("RGBA")} ! fakesink', ('drm-format=RGBA is no format', 'write drm-format=AB24')),
-    (f'videotestsrc ! vadmabufconvert ! {DMA_DRM.format("P010_10LE")} ! fakesink', ('write drm-format=P010',)),
+    (f'videotestsrc ! video/x-raw,format=P010_10LE ! dmabufupload ! {DMA_DRM.format("P010_10LE")} ! fakesink', ('write drm-format=P010.',)),
     (f'videotestsrc ! dmabufupload ! {DMA_DRM.format("NV12:0x0")} ! kmsdmabufsink', ('the linear modifier is written by leaving it out',)),
     ("videotestsrc ! dmabufupload ! 'video/x-raw(memory:DMABuf),format=NV12' ! fakesink", ('only a driver knows', 'implicit-modifier=linear')),
     # as vendors' manuals have it for their decoders

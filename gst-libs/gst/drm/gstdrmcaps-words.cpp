@@ -383,18 +383,21 @@ std::string mistake_in(const std::string &drm_format)
   if (has_video_format(fourcc) && modifier.empty())
     return "";
   const auto write = [&](const std::string &better) {
-    return "drm-format=" + drm_format + " is no format: write drm-format=" + better + modifier +
-           ".";
+    return "drm-format=" + drm_format + " is no format: write drm-format=" + better + ".";
   };
   guint64 named_modifier = 0;
   const guint32 named = gst_drm_format_from_video_format(
       gst_video_format_from_string(fourcc.c_str()), &named_modifier);
   if (std::string better = take(named ? gst_drm_format_to_string(named, named_modifier) : nullptr);
       !better.empty() && better != fourcc)
-    return write(better);
+    return write(better.find(' ') == std::string::npos ? better + modifier : '"' + better + '"');
   if (std::string upper = take(g_ascii_strup(fourcc.c_str(), -1));
       upper != fourcc && has_video_format(upper))
-    return write(upper);
+    return write(upper + modifier);
+  if (const std::string padded =
+          fourcc + std::string(4 - std::min<std::size_t>(fourcc.size(), 4), ' ');
+      padded != fourcc && has_video_format(padded))
+    return write('"' + padded + modifier + '"');
   g_autoptr(GError) error = nullptr;
   return gst_drm_format_parse(drm_format.c_str(), nullptr, nullptr, &error)
              ? ""

@@ -102,6 +102,8 @@ const auto &convert_properties()
   return rows;
 }
 
+constexpr guint kDirectionId = gstdrm::row_id<2>; // its GParamSpec is GstVideoDirection's
+
 DmabufConverter &converter_of(gpointer object)
 {
   return *GST_VA_DMABUF_CONVERT(object)->converter;
@@ -114,7 +116,7 @@ static void gst_va_dmabuf_convert_set_property(GObject *object, guint id, const 
 {
   gstdrm::set_property(object, convert_properties(), id, value, spec,
                        [object](const auto &set) { converter_of(object).change_settings(set); });
-  if (spec->flags & GST_PARAM_MUTABLE_PLAYING)
+  if (id == kDirectionId || (spec->flags & GST_PARAM_MUTABLE_PLAYING) != 0)
     gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(object));
 }
 
@@ -146,7 +148,7 @@ static void gst_va_dmabuf_convert_finalize(GObject *object) noexcept
 static void install_properties(GObjectClass *klass)
 {
   gstdrm::install_properties(klass, convert_properties());
-  g_object_class_override_property(klass, gstdrm::row_id<2>, "video-direction");
+  g_object_class_override_property(klass, kDirectionId, "video-direction");
   gstdrm::install_common_properties(
       klass, {gstdrm::row_id<0>, "What to do where frames come in system memory", gstdrm::kStatsId,
               "Counters since start: frames, imports, import-hits, copies, bytes-copied, "

@@ -237,9 +237,7 @@ void DmabufConverter::stop()
 
 bool DmabufConverter::query(GstPadDirection direction, GstQuery *query)
 {
-  if (context_.answer(query, device()) ||
-      answer_in_null(GST_ELEMENT(element_),
-                     direction == GST_PAD_SINK ? element_->sinkpad : element_->srcpad, query))
+  if (context_.answer(query, device()))
     return true;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) {
     answer_caps(direction, query);

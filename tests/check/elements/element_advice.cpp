@@ -30,7 +30,7 @@ struct Row {
 };
 
 const std::string kNv12 = plain_caps("NV12", 64, 48);
-constexpr const char *kR8 = "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=R8";
+constexpr const char *kP210 = "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=P210";
 
 const std::vector<Row> &rows()
 {
@@ -49,12 +49,12 @@ const std::vector<Row> &rows()
       {"kmsdmabufsink", "a size that no plane has", plain_caps("NV12", 8192, 64), "kmsdmabufsink name=up", nullptr,
        "up finds nothing in common. appsrc (appsrc) has plain NV12 in 8192x64. The display takes plain NV12, * more (width 8192 against [ 10, 4096 ]). The display takes sizes from 10x10 to 4096x2160. Put videoscale before the sink.",
        "width 8192 against [ 10, 4096 ]", "videoscale ! kmsdmabufsink", Where::Box},
-      {"vadmabufsrc", "a format that the driver does not make", "", "vadmabufsrc name=up num-buffers=1 ! capsfilter name=f ! fakesink", kR8,
-       "/dev/dri/renderD128 (gst-drm test driver) and downstream have no format in common. The device makes DMA_DRM NV12; plain NV12. f (capsfilter) allows DMA_DRM R8 (no format in common). Put an element between them that converts, such as vadmabufconvert, or choose another device. Or change the caps of f (capsfilter).",
+      {"vadmabufsrc", "a format that the driver does not make", "", "vadmabufsrc name=up num-buffers=1 ! capsfilter name=f ! fakesink", kP210,
+       "/dev/dri/renderD128 (gst-drm test driver) and downstream have no format in common. The device makes DMA_DRM NV12; plain NV12. f (capsfilter) allows DMA_DRM P210 (no format in common). Put an element between them that converts, such as vadmabufconvert, or choose another device. Or change the caps of f (capsfilter).",
        "no format in common", "vadmabufsrc num-buffers=1 ! video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12 ! fakesink", Where::Box},
-      {"vadmabufconvert", "a format that the driver does not make", kNv12, "vadmabufconvert name=up ! capsfilter name=f ! fakesink", kR8,
-       "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. f (capsfilter) allows DMA_DRM R8 (no format in common). Let more formats through the capsfilters, or choose another device. Or change the caps of f (capsfilter).",
-       "no format in common", "vadmabufconvert ! video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format={R8,NV12} ! fakesink", Where::Box},
+      {"vadmabufconvert", "a format that the driver does not make", kNv12, "vadmabufconvert name=up ! capsfilter name=f ! fakesink", kP210,
+       "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. f (capsfilter) allows DMA_DRM P210 (no format in common). Let more formats through the capsfilters, or choose another device. Or change the caps of f (capsfilter).",
+       "no format in common", "vadmabufconvert ! video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format={P210,NV12} ! fakesink", Where::Box},
   };
   return table;
 }
