@@ -219,7 +219,8 @@ class Worker:
         self.pool = None
 
     def play(self, *args):
-        self.pool = self.pool or concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context('spawn'))
+        # GLib prints "Bail out!" where an assertion fails, which would end the TAP
+        self.pool = self.pool or concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context('spawn'), os.dup2, (2, 1))
         try:
             return self.pool.submit(play, *args).result()
         except concurrent.futures.process.BrokenProcessPool:

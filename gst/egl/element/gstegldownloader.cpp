@@ -315,9 +315,12 @@ GstPtr<GstCaps> EglDownloader::agree_on(Way way, GstCaps *in_caps, Error &refusa
   const DownloadFormats makeable{draws ? &makes : nullptr, draws ? nullptr : &makes,
                                  known_->max_size, setting};
   Agreeing &agreeing = draws ? drawing_ : copying_;
-  GstVideoInfo textures; // another format of theirs would lose chroma or alpha
+  // Another format than the textures' would lose chroma or alpha. v4l2sink of GStreamer before 1.24
+  // lists RGB and refuses the colorimetry that it has.
+  GstVideoInfo textures;
+  const bool may_keep = gst_video_format_from_string("DMA_DRM") != GST_VIDEO_FORMAT_UNKNOWN;
   const std::uint32_t own =
-      gst_video_info_from_caps(&textures, in_caps)
+      may_keep && gst_video_info_from_caps(&textures, in_caps)
           ? gst_drm_format_from_video_format(GST_VIDEO_INFO_FORMAT(&textures), nullptr)
           : 0;
   auto agreement = agreeing.producer.agree(
