@@ -8,11 +8,13 @@ usage: terminal.py SOURCE
 
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
+import threading
 
 from blocks import Tap
-from examples import make_clips, play, run
+from examples import make_clips, play
 
 STARTS = 2  # of the same pipeline: on a busy machine threads come in another order
 LONGEST = 480  # bytes: 400 of reason, and what to do; whole lists are in the debug info
@@ -146,11 +148,23 @@ KMSSINK = (
 
 
 def first_error(command, cwd):
-    """The text of the first error that is printed. gst-launch-1.0 of GStreamer 1.22 does not end where an error comes before
-    its main loop runs, with kmssink as well: it is stopped then, and what it printed counts."""
-    output = run(['bash', '-c', f'timeout 10 gst-launch-1.0 {command}'], cwd)[1]
-    found = re.search(r'^ERROR: from element \S+: (.*)$', output, re.M)
-    return (found[1] if found else ''), output
+    """The text of the first error that is printed, and all that is printed until a second after it. gst-launch-1.0 of GStreamer
+    1.22 does not end where an error comes before its main loop runs, with kmssink as well."""
+    with subprocess.Popen(['bash', '-c', f'exec gst-launch-1.0 {command}'], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors='replace') as launch:
+        stop = threading.Timer(10, launch.kill)
+        stop.start()
+        text = ''
+        lines = []
+        for line in launch.stdout:
+            lines.append(line)
+            if not text and (found := re.match(r'ERROR: from element \S+: (.*)$', line)):
+                text = found[1]
+                stop.cancel()
+                stop = threading.Timer(1, launch.kill)
+                stop.start()
+        stop.cancel()
+    return text, ''.join(lines)
 
 
 def fails_with_reason(command, words, cwd):
