@@ -167,7 +167,7 @@ public:
     const std::string element =
         *factory ? std::string(factory) + (is_system && is_ours ? " mode=copy ! " : " ! ") +
                        (is_system ? GL_CAPS "texture-target=2D" : stream.gl_caps) + " ! "
-                 : "";
+                 : "capsfilter ! "; // which the others have as well
     const std::string format =
         is_system ? std::string("video/x-raw, format=") + gst_video_format_to_string(stream.format)
                   : std::string("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=") +

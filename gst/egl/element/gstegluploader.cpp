@@ -260,6 +260,7 @@ bool EglUploader::stop()
   frames_.end();
   form_.reset();
   in_caps_.reset();
+  caps_are_plain_ = false;
   out_caps_.reset();
   held_segment_.reset();
   stream_is_old_ = true;
@@ -475,6 +476,7 @@ bool EglUploader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
     return false;
   resolve_implicit(info_, settings().implicit_modifier);
   in_caps_ = GstPtr<GstCaps>::share(in_caps);
+  caps_are_plain_ = !promises_dmabuf(in_caps);
   out_caps_ = GstPtr<GstCaps>::share(out_caps);
   frames_.end();
   stream_is_old_ = true;
@@ -668,15 +670,16 @@ bool EglUploader::negotiate(GstEvent *event)
 // for that.
 GstFlowReturn EglUploader::submit(bool discont, GstBuffer *buffer)
 {
-  const auto owned = GstPtr<GstBuffer>::adopt(buffer);
   GstBaseTransform *trans = GST_BASE_TRANSFORM(element_);
+  if (!needs_negotiation())
+    return base_->submit_input_buffer(trans, discont, buffer);
+  const auto owned = GstPtr<GstBuffer>::adopt(buffer);
   GstFlowReturn ret = GST_FLOW_OK;
   repeat_if_spoiled([&] {
-    const bool negotiates = needs_negotiation();
     ret = base_->submit_input_buffer(trans, discont, gst_buffer_ref(buffer));
-    if (negotiates && ret == GST_FLOW_OK)
+    if (ret == GST_FLOW_OK)
       follow_offer();
-    return !negotiates || ret != GST_FLOW_NOT_NEGOTIATED;
+    return ret != GST_FLOW_NOT_NEGOTIATED;
   });
   return ret;
 }
@@ -688,7 +691,7 @@ GstFlowReturn EglUploader::submit(bool discont, GstBuffer *buffer)
 // memory among DMA buffers is copied to textures of the present caps where that is possible.
 void EglUploader::notice_memory(GstBuffer *buffer)
 {
-  if (!in_caps_ || promises_dmabuf(in_caps_.get()))
+  if (!caps_are_plain_)
     return;
   const bool dmabuf = memory_kind(buffer) == MemoryKind::DmaBuf;
   if (dmabuf == plain_is_dmabuf_ ||
@@ -738,7 +741,7 @@ Result<void> EglUploader::begin_stream(std::shared_ptr<GlThread> thread)
   if (form_)
     stream.hints = hints_of(info_, *form_);
   stream.colours = yuv_colours(info_.vinfo.colorimetry, info_.vinfo.chroma_site);
-  stream.is_plain = !promises_dmabuf(in_caps_.get());
+  stream.is_plain = caps_are_plain_;
   stream.copies_system_memory =
       stream.is_plain && is_copy_form(info_, out_caps_.get(), *offer_.formats());
   stream.may_copy = settings().may_copy();

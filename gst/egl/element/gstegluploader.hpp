@@ -127,6 +127,7 @@ private:
   std::string refusal_; // of the test import that the negotiation under way ended with
   bool refusal_is_new_ = false;
   bool textures_pass_ = false;       // the present caps are of textures, which need no upload
+  bool caps_are_plain_ = false;      // in_caps_ are set and do not promise DMA buffers
   bool plain_is_dmabuf_ = false;     // what buffers of plain caps were last
   bool stream_is_old_ = true;        // frames_ knows nothing of the present caps, or of the way
   std::shared_ptr<GlThread> thread_; // of frames_
