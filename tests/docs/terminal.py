@@ -43,11 +43,11 @@ FAILING = (
     (f'vadmabufsrc ! {DMA_DRM.format("RGBA")} ! fakesink', ('drm-format=RGBA is no format', 'write drm-format=AB24')),
     (f'videotestsrc ! video/x-raw,format=P010_10LE ! dmabufupload ! {DMA_DRM.format("P010_10LE")} ! fakesink', ('write drm-format=P010.',)),
     (f'videotestsrc ! dmabufupload ! {DMA_DRM.format("NV12:0x0")} ! kmsdmabufsink', ('the linear modifier is written by leaving it out',)),
-    ("videotestsrc ! dmabufupload ! 'video/x-raw(memory:DMABuf),format=NV12' ! fakesink", ('only a driver knows', 'implicit-modifier=linear')),
+    ("videotestsrc ! dmabufupload implicit-modifier=refuse ! 'video/x-raw(memory:DMABuf),format=NV12' ! fakesink", ('only a driver knows', 'implicit-modifier=linear')),
     # as vendors' manuals have it for their decoders
-    ('videotestsrc ! video/x-raw,format=NV12 ! dmabufupload implicit-modifier=linear ! "video/x-raw(memory:DMABuf),format=NV12" ! kmsdmabufsink',
+    ('videotestsrc ! video/x-raw,format=NV12 ! dmabufupload ! "video/x-raw(memory:DMABuf),format=NV12" ! kmsdmabufsink',
      ('memory:DMABuf NV12', 'kmsdmabufsink0', 'implicit-modifier=linear there')),
-    ('videotestsrc ! video/x-raw,format=NV12 ! dmabufupload implicit-modifier=linear ! "video/x-raw(memory:DMABuf),format=NV12" ! dmabufrelabel ! kmsdmabufsink',
+    ('videotestsrc ! video/x-raw,format=NV12 ! dmabufupload ! "video/x-raw(memory:DMABuf),format=NV12" ! dmabufrelabel ! kmsdmabufsink',
      ('memory:DMABuf NV12', 'dmabufrelabel0', 'modifier=linear in a dmabufrelabel')),
     # vivid; v4l2src asks without a filter
     ('v4l2src ! video/x-raw,format=YUY2 ! dmabufupload ! kmsdmabufsink', ('dmabufupload0', 'v4l2src0', 'YUY2', 'videoconvert')),
@@ -120,7 +120,7 @@ USERS = (
     # a decoder of a vendor's, whose caps name no layout
     'videotestsrc num-buffers=10 ! video/x-raw,format=NV12 ! dmabufupload implicit-modifier=linear ! "video/x-raw(memory:DMABuf),format=NV12" ! '
     'kmsdmabufsink implicit-modifier=linear sync=false',
-    'videotestsrc num-buffers=10 ! video/x-raw,format=NV12 ! dmabufupload implicit-modifier=linear ! "video/x-raw(memory:DMABuf),format=NV12" ! '
+    'videotestsrc num-buffers=10 ! video/x-raw,format=NV12 ! dmabufupload ! "video/x-raw(memory:DMABuf),format=NV12" ! '
     'dmabufrelabel modifier=linear ! kmsdmabufsink sync=false',
     # a grey industrial camera, whose rows are no multiple of four
     'videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8,width=725,height=541 ! dmabufupload ! kmsdmabufsink sync=false',

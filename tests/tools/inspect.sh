@@ -350,15 +350,15 @@ native() {
   check 'a pipeline that does not link for what stands between' eval 'gives 1 --pipeline "videotestsrc ! video/x-raw,format=NV12 ! capsfilter caps=video/x-raw,format=I420 ! fakesink" && grep -q "^what is written between them offers .*NV12" "$work/out" && grep -q "^capsfilter0.sink takes .*I420" "$work/out"'
   check 'a pipeline that does not link at all' same_text pipeline-no-link.txt 1 --pipeline 'capsfilter name=a caps=video/x-raw,format=NV12 ! capsfilter name=b caps=video/x-raw,format=I420 ! fakesink'
   # What people write between two elements; gst-launch-1.0 says "could not link" of each.
-  mistake() { # WORDS CAPS
-    gives 1 --pipeline "videotestsrc ! dmabufupload allocator=memfd ! $2 ! fakesink" && grep -q "$1" "$work/out"
+  mistake() { # WORDS CAPS [PROPERTY]
+    gives 1 --pipeline "videotestsrc ! dmabufupload allocator=memfd ${3:-} ! $2 ! fakesink" && grep -q "$1" "$work/out"
   }
   dmabuf='video/x-raw(memory:DMABuf)'
   check 'a linear modifier that is written' mistake 'the linear modifier is written by leaving it out' "$dmabuf,format=DMA_DRM,drm-format=NV12:0x0000000000000000"
   check 'a modifier in words' mistake 'NV12:linear' "$dmabuf,format=DMA_DRM,drm-format=NV12:linear"
   check 'a fourcc of five letters' mistake 'NV12M' "$dmabuf,format=DMA_DRM,drm-format=NV12M"
-  check 'no DMA_DRM' mistake 'write format=DMA_DRM' "$dmabuf,format=NV12"
-  check 'no DMA_DRM, from an element of 1.22' mistake 'implicit-modifier=linear' "$dmabuf,format=NV12"
+  check 'no DMA_DRM' mistake 'write format=DMA_DRM' "$dmabuf,format=NV12" implicit-modifier=refuse
+  check 'no DMA_DRM, from an element of 1.22' mistake 'implicit-modifier=linear' "$dmabuf,format=NV12" implicit-modifier=driver
   check 'drm-format without DMA_DRM' mistake 'write format=DMA_DRM' "$dmabuf,drm-format=NV12:0x0100000000000002"
   check 'DMA_DRM without memory:DMABuf' mistake 'write video/x-raw(memory:DMABuf)' 'video/x-raw,format=DMA_DRM,drm-format=NV12'
   check 'an unknown format' mistake 'no video format NV13' 'video/x-raw,format=NV13'

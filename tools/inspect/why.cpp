@@ -79,6 +79,14 @@ bool has(Run pairs, std::uint64_t modifier)
                      [modifier](const Pair &pair) { return pair.modifier == modifier; });
 }
 
+// Whether the driver behind a fourcc names no modifier of it.
+bool names_none(Run pairs)
+{
+  return !pairs.empty() && std::all_of(pairs.begin(), pairs.end(), [](const Pair &pair) {
+    return pair.modifier == GST_DRM_MODIFIER_IMPLICIT;
+  });
+}
+
 std::string modifiers(Run pairs)
 {
   std::string text;
@@ -99,7 +107,7 @@ struct Miss {
 int rank(Run a, Run b)
 {
   const bool linear = has(a, GST_DRM_MODIFIER_LINEAR) || has(b, GST_DRM_MODIFIER_LINEAR);
-  const bool implicit = has(a, GST_DRM_MODIFIER_IMPLICIT) || has(b, GST_DRM_MODIFIER_IMPLICIT);
+  const bool implicit = names_none(a) || names_none(b);
   return (linear ? 2 : 1) + (implicit && linear ? 1 : 0);
 }
 
@@ -121,9 +129,7 @@ std::string advice_for(const Miss &miss, const Side &source, const Side &sink)
   const std::string name = fourcc_name(miss.fourcc);
   const bool source_linear = has(miss.source, GST_DRM_MODIFIER_LINEAR);
   const bool sink_linear = has(miss.sink, GST_DRM_MODIFIER_LINEAR);
-  const bool implicit =
-      has(miss.source, GST_DRM_MODIFIER_IMPLICIT) || has(miss.sink, GST_DRM_MODIFIER_IMPLICIT);
-  if (implicit && (source_linear || sink_linear))
+  if ((names_none(miss.source) || names_none(miss.sink)) && (source_linear || sink_linear))
     return "One side names no modifiers for " + name +
            ". Its driver is old, or not asked. Where the frames are really linear, set "
            "implicit-modifier=linear on the element of that side (docs/caps.md).";

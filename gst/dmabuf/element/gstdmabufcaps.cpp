@@ -234,7 +234,9 @@ CapsKind kind_of(const CapsPart &part)
   bool dma_drm = false;
   for_each_string(value,
                   [&](const char *format) { dma_drm |= std::strcmp(format, "DMA_DRM") == 0; });
-  return dma_drm ? CapsKind::DmaDrm : CapsKind::Implicit;
+  if (dma_drm)
+    return CapsKind::DmaDrm;
+  return part.formats ? CapsKind::Other : CapsKind::Implicit; // a drm-format contradicts a name
 }
 
 std::optional<CapsPart> translate(const CapsPart &part, CapsKind from, CapsKind to,

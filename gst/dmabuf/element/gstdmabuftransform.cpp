@@ -67,9 +67,15 @@ Transformer::Transformer(GstBaseTransform *element, const CapsRules &rules)
                      [this](const GstCaps *filter) { return mismatch(filter); });
 }
 
+// What is sent is linear for certain, and no driver is there that could name a modifier. What comes
+// under such caps may be tiled.
 CapsRules Transformer::rules() const noexcept
 {
-  return implicit_modifier == ImplicitModifier::Linear ? with_implicit_linear(rules_) : rules_;
+  const ImplicitModifier setting = implicit_modifier;
+  const bool sends = rules_.dmabuf_pad == GST_PAD_SRC;
+  const bool is_linear =
+      setting == ImplicitModifier::Linear || (sends && setting == ImplicitModifier::Auto);
+  return is_linear ? with_implicit_linear(rules_) : rules_;
 }
 
 std::string Transformer::upstream_name() const
@@ -216,6 +222,12 @@ GstPtr<GstCaps> Transformer::fixate_caps(GstPadDirection direction, GstCaps *, G
     return offered;
   const auto peer = GstPtr<GstCaps>::adopt(
       gst_pad_peer_query_caps(pad_of(element_, opposite(direction)), nullptr));
+  const bool prefers_implicit = implicit_modifier == ImplicitModifier::Linear;
+  const auto is_preferred = [&](guint i) {
+    const GstStructure *structure = gst_caps_get_structure(offered.get(), i);
+    return (prefers_implicit || is_dma_drm(structure)) && has_dmabuf(offered.get(), i) &&
+           names_dmabuf(peer.get(), structure);
+  };
   guint best = 0;
   for (guint i = gst_caps_get_size(offered.get()); i-- > 0;)
     if (!has_dmabuf(offered.get(), i))
@@ -224,8 +236,7 @@ GstPtr<GstCaps> Transformer::fixate_caps(GstPadDirection direction, GstCaps *, G
                           !has_dmabuf(offered.get(), best) &&
                           leads_to_refused_crop(GST_BASE_TRANSFORM_SRC_PAD(element_));
   for (guint i = gst_caps_get_size(offered.get()); i-- > 0 && !is_cropped;)
-    if (has_dmabuf(offered.get(), i) &&
-        names_dmabuf(peer.get(), gst_caps_get_structure(offered.get(), i)))
+    if (is_preferred(i))
       best = i;
   return GstPtr<GstCaps>::adopt(gst_caps_fixate(gst_caps_copy_nth(offered.get(), best)));
 }

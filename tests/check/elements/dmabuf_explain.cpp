@@ -47,7 +47,7 @@ const std::vector<ChainRow> &chain_rows()
        "dmabufupload name=up ! queue ! identity ! capsfilter name=f caps=video/x-raw,width=640 ! fakesink", {},
        {"f (capsfilter)", "width 64 against 640", "videoscale"}, {"queue0", "identity0"}},
       {"the old dialect", kNv12.c_str(),
-       "dmabufupload name=up ! capsfilter name=f ! fakesink", {{"f", "video/x-raw(memory:DMABuf), format=NV12"}, {}},
+       "dmabufupload name=up implicit-modifier=refuse ! capsfilter name=f ! fakesink", {{"f", "video/x-raw(memory:DMABuf), format=NV12"}, {}},
        {"f (capsfilter)", "format=DMA_DRM", "drm-format"}, {"no peer"}},
       {"tiled only", kNv12.c_str(),
        "dmabufupload name=up ! capsfilter name=f ! fakesink",

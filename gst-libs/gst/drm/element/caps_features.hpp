@@ -56,7 +56,19 @@ inline GstPtr<GstCaps> without_dma_drm(const GstCaps *caps)
   return kept;
 }
 
-// Leaves out structures with a drm-format and another format than DMA_DRM, which contradict
+// Whether a structure has formats, and DMA_DRM is none of them.
+inline bool has_named_formats(const GstStructure *structure)
+{
+  const GValue *formats = gst_structure_get_value(structure, "format");
+  GValue dma_drm = G_VALUE_INIT;
+  g_value_init(&dma_drm, G_TYPE_STRING);
+  g_value_set_static_string(&dma_drm, "DMA_DRM");
+  const bool named = formats && !gst_value_intersect(nullptr, formats, &dma_drm);
+  g_value_unset(&dma_drm);
+  return named;
+}
+
+// Leaves out structures with a drm-format and other formats than DMA_DRM, which contradict
 // themselves: a filter `video/x-raw(memory:DMABuf),drm-format=…` makes them of implicit caps.
 // Consumes the caps.
 inline GstCaps *without_contradictions(GstCaps *caps)
@@ -66,9 +78,7 @@ inline GstCaps *without_contradictions(GstCaps *caps)
   caps = gst_caps_make_writable(caps);
   for (guint i = gst_caps_get_size(caps); i-- > 0;) {
     const GstStructure *structure = gst_caps_get_structure(caps, i);
-    const gchar *format = gst_structure_get_string(structure, "format");
-    if (gst_structure_has_field(structure, "drm-format") && format &&
-        g_strcmp0(format, "DMA_DRM") != 0)
+    if (gst_structure_has_field(structure, "drm-format") && has_named_formats(structure))
       gst_caps_remove_structure(caps, i);
   }
   return caps;
@@ -77,20 +87,11 @@ inline GstCaps *without_contradictions(GstCaps *caps)
 // Whether a structure names DMA buffers and no modifier: memory:DMABuf without DMA_DRM.
 inline bool has_implicit(const GstCaps *caps)
 {
-  if (!caps || gst_caps_is_any(caps))
-    return false;
-  GValue dma_drm = G_VALUE_INIT;
-  g_value_init(&dma_drm, G_TYPE_STRING);
-  g_value_set_static_string(&dma_drm, "DMA_DRM");
-  bool found = false;
-  for (guint i = 0; i < gst_caps_get_size(caps); i++) {
-    const GValue *format = gst_structure_get_value(gst_caps_get_structure(caps, i), "format");
-    found = found ||
-            (format && !gst_value_intersect(nullptr, format, &dma_drm) &&
-             gst_caps_features_contains(gst_caps_get_features(caps, i), "memory:DMABuf") != FALSE);
-  }
-  g_value_unset(&dma_drm);
-  return found;
+  for (guint i = 0; caps && !gst_caps_is_any(caps) && i < gst_caps_get_size(caps); i++)
+    if (has_named_formats(gst_caps_get_structure(caps, i)) &&
+        gst_caps_features_contains(gst_caps_get_features(caps, i), "memory:DMABuf"))
+      return true;
+  return false;
 }
 
 } // namespace gstdrm

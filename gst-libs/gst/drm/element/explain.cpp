@@ -148,13 +148,21 @@ Refused describe_conflict(const Sender &sender, const std::vector<Restriction> &
   return {};
 }
 
+// Whether frames can have what is sent and what is taken at once.
+bool agree(const GstCaps *sent, const GstCaps *taken)
+{
+  const auto both =
+      GstPtr<GstCaps>::adopt(without_contradictions(made(gst_drm_caps_intersect(sent, taken))));
+  return !gst_caps_is_empty(both.get());
+}
+
 // Who refuses: the receiver whose caps leave nothing of what can be sent, else the last one.
 const Restriction *refusing_receiver(const Negotiation &negotiation)
 {
   const std::vector<Restriction> &receivers = negotiation.receivers;
   const GstCaps *sent = sendable(negotiation.sender);
   for (const Restriction &one : receivers)
-    if (gst_caps_is_empty(one.caps.get()) || (sent && !caps_meet(sent, one.caps.get())))
+    if (gst_caps_is_empty(one.caps.get()) || (sent && !agree(sent, one.caps.get())))
       return &one;
   return receivers.empty() ? nullptr : &receivers.back();
 }
@@ -195,9 +203,7 @@ Refused describe_refusal(const Negotiation &negotiation, const Suggest &suggest)
     return {"Nothing that handles frames is linked after it.",
             "Link its source pad to a sink or a converter."};
   const GstCaps *sent = sendable(sender);
-  const auto refuses = [&](const Restriction &one) {
-    return sent && !caps_meet(sent, one.caps.get());
-  };
+  const auto refuses = [&](const Restriction &one) { return sent && !agree(sent, one.caps.get()); };
   const auto device = std::find_if(receivers.begin(), receivers.end(), [&](const Restriction &one) {
     return !one.reason.empty() && refuses(one);
   });
