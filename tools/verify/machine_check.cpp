@@ -20,6 +20,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <gst/drm/core/constraints.hpp>
 #include <gst/gst.h>
 
 #include "../inspect/machine.hpp"
@@ -167,10 +168,11 @@ std::optional<Finding> check_options(const Machine &machine)
 
 // --- memory --------------------------------------------------------------------------------------
 
+// A name may go on with an address, as in "linux,cma@40000000".
 bool is_contiguous(std::string_view heap)
 {
-  return heap.starts_with("linux,cma") || heap.starts_with("reserved") ||
-         heap == "default_cma_region";
+  const auto begins = [heap](const char *name) { return heap.starts_with(name); };
+  return std::ranges::any_of(gstdrm::kContiguousHeaps, begins);
 }
 
 void check_heaps(const Machine &machine, std::vector<Finding> &findings)

@@ -4,6 +4,7 @@
 #include "gstdrmdifference.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 
 #include <gst/video/video.h>
 
+#include "core/constraints.hpp"
 #include "gstdrmallocator.h"
 #include "gstdrmdevicequery.h"
 #include "gstdrmformat.h"

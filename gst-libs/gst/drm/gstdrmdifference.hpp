@@ -3,7 +3,6 @@
 // element kit, which words its own messages. Never installed.
 #pragma once
 
-#include <array>
 #include <string>
 
 #include <gst/gst.h>
@@ -12,11 +11,6 @@
 #include "gstdrmvideoinfo.h"
 
 namespace gstdrm {
-
-// Memory without gaps in physical addresses: the heaps of CMA areas, by the names that they have
-// (Documentation/userspace-api/dma-buf-heaps.rst).
-inline constexpr std::array kContiguousHeaps = {"default_cma_region", "reserved", "linux,cma",
-                                                "default-pool"};
 
 // The two ends of "MAKER makes …, and ACCESSOR asks for …".
 struct Difference {

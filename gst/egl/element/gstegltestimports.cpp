@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <gst/drm/core/constraints.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/gstdrmframe-private.hpp>
@@ -26,8 +27,7 @@ struct Memory {
 
 // In the order in which they are tried. A device without an IOMMU takes contiguous memory alone,
 // and many refuse what the CPU's pages are: that says nothing of what a camera or decoder sends. A
-// software driver reads what the CPU can read. The heap of contiguous memory has had three names
-// (kernel: drivers/dma-buf/heaps/cma_heap.c).
+// software driver reads what the CPU can read.
 std::vector<Memory> memories_for(Format format, const egl::Driver &driver)
 {
   if (format.modifier != kModLinear)
@@ -37,7 +37,7 @@ std::vector<Memory> memories_for(Format format, const egl::Driver &driver)
   if (!driver.is_software) {
     if (!driver.node.empty())
       all.push_back({GST_DRM_ALLOCATOR_KIND_GBM, driver.node, true});
-    for (const char *heap : {"linux,cma", "reserved", "default_cma_region"})
+    for (const char *heap : kContiguousHeaps)
       all.push_back({GST_DRM_ALLOCATOR_KIND_DMA_HEAP, heap, false});
   }
   all.push_back({GST_DRM_ALLOCATOR_KIND_MEMFD, "", false});

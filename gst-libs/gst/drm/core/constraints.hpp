@@ -81,6 +81,10 @@ inline constexpr std::uint64_t kAccessWrite = 2;
 // Kinds of memory, as flags. Device memory is that of the accessor's own device.
 inline constexpr std::uint32_t kPlaceSystem = 1;
 inline constexpr std::uint32_t kPlaceContiguous = 2;
+// The dma-heaps of memory without gaps, of CMA areas, have one of these names
+// (Documentation/userspace-api/dma-buf-heaps.rst).
+inline constexpr std::array kContiguousHeaps = {"default_cma_region", "reserved", "linux,cma",
+                                                "default-pool"};
 inline constexpr std::uint32_t kPlaceDevice = 4;
 inline constexpr std::uint32_t kPlaceAll = 7;
 
