@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <gst/gst.h>
+#include <gst/video/video-format.h>
 
 #include "core/result.hpp"
 #include "gstdrmerror.h"
@@ -108,8 +109,16 @@ inline void propagate(GError **dest, const Error &error)
     g_propagate_error(dest, to_gerror(error));
 }
 
-// Whether the two have caps in common. gst_caps_can_intersect() of GStreamer 1.22 reads through a null pointer where it
-// compares two lists of which one has values of several types, such as { AB24, (int)4 }.
+// Whether the GStreamer that runs has format=DMA_DRM: 1.24 and newer.
+inline bool gstreamer_has_dma_drm()
+{
+  static const bool has = gst_video_format_from_string("DMA_DRM") != GST_VIDEO_FORMAT_UNKNOWN;
+  return has;
+}
+
+// Whether the two have caps in common. gst_caps_can_intersect() of GStreamer 1.22 reads through a
+// null pointer where it compares two lists, one of which has values of several types, such as
+// { AB24, (int)4 }.
 inline bool caps_meet(const GstCaps *a, const GstCaps *b)
 {
   if (gst_caps_is_fixed(a) || gst_caps_is_fixed(b))

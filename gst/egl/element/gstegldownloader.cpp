@@ -318,7 +318,7 @@ GstPtr<GstCaps> EglDownloader::agree_on(Way way, GstCaps *in_caps, Error &refusa
   // Another format than the textures' would lose chroma or alpha. v4l2sink of GStreamer before 1.24
   // lists RGB and refuses the colorimetry that it has.
   GstVideoInfo textures;
-  const bool may_keep = gst_video_format_from_string("DMA_DRM") != GST_VIDEO_FORMAT_UNKNOWN;
+  const bool may_keep = gstreamer_has_dma_drm();
   const std::uint32_t own =
       may_keep && gst_video_info_from_caps(&textures, in_caps)
           ? gst_drm_format_from_video_format(GST_VIDEO_INFO_FORMAT(&textures), nullptr)

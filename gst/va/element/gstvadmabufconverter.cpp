@@ -484,7 +484,7 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
   const ImplicitModifier implicit_modifier = settings().implicit_modifier;
   const auto in = info_of(in_caps, implicit_modifier);
   // v4l2sink of GStreamer before 1.24 lists RGB and refuses the colorimetry that it has.
-  const bool may_keep = gst_video_format_from_string("DMA_DRM") != GST_VIDEO_FORMAT_UNKNOWN ||
+  const bool may_keep = gstreamer_has_dma_drm() ||
                         !leads_to_import_without_meta(GST_BASE_TRANSFORM_SRC_PAD(element_));
   FormatSet not_drawn;
   while (in) {

@@ -126,18 +126,10 @@ bool knows_dma_drm(const GstPtr<GstPad> &pad)
   return found;
 }
 
-// Before GStreamer 1.24.
-bool has_filters_without_dma_drm()
-{
-  static const bool is_unknown =
-      gst_video_format_from_string("DMA_DRM") == GST_VIDEO_FORMAT_UNKNOWN;
-  return is_unknown;
-}
-
 // Whether the element passes DMA_DRM on in caps queries, and fails when such caps come.
 bool fails_on_dma_drm(GstElement *element)
 {
-  if (!has_filters_without_dma_drm())
+  if (gstreamer_has_dma_drm())
     return false;
   const auto sinks = pads_of(element, GST_PAD_SINK);
   const auto sources = pads_of(element, GST_PAD_SRC);
@@ -452,7 +444,7 @@ GstPtr<GstCaps> caps_of_choosing_transform(GstPad *sink)
 
 bool comes_through_filter_without_dma_drm(GstPad *sink)
 {
-  if (!has_filters_without_dma_drm())
+  if (gstreamer_has_dma_drm())
     return false;
   return find_upstream(sink, [](const Upstream &at) -> std::optional<bool> {
     if (fails_on_dma_drm(at.element))
@@ -467,7 +459,7 @@ bool comes_through_filter_without_dma_drm(GstPad *sink)
 bool leads_through_filter_without_dma_drm(GstPad *src)
 {
   std::size_t left = kMostElements;
-  return has_filters_without_dma_drm() && leads_through_filter(src, left);
+  return !gstreamer_has_dma_drm() && leads_through_filter(src, left);
 }
 
 bool leads_to_import_without_meta(GstPad *src)
