@@ -15,7 +15,8 @@
  *
  * Since: 0.1
  */
-#include <atomic>
+#include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,7 +30,7 @@
 #include <gst/drm/element/explain.hpp>
 #include <gst/drm/element/failed_negotiation.hpp>
 #include <gst/drm/element/frame_import.hpp>
-#include <gst/drm/element/properties.hpp>
+#include <gst/drm/element/property_rows.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/element/transform_query.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
@@ -74,15 +75,19 @@ std::string suggest_relabel(const GstCaps *, const GstCaps *)
 
 } // namespace
 
-// The element without GObject. Any thread sets the modifier; the streaming thread does the rest.
+struct RelabelSettings {
+  std::string modifier;
+  ZeroCopy zero_copy = ZeroCopy::Prefer; // without effect: no frame is copied
+};
+
+// The element without GObject. By the streaming thread, except where a comment says otherwise.
 class Relabeler {
 public:
   explicit Relabeler(GstBaseTransform *element);
 
-  // Guarded by the element's object lock.
-  std::string modifier;
-  [[nodiscard]] std::string modifier_text() const;   // takes that lock
-  std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer}; // without effect: no frame is copied
+  // Any thread.
+  void change_settings(const std::function<void(RelabelSettings &)> &change);
+  [[nodiscard]] RelabelSettings settings() const;
   [[nodiscard]] GstStructure *stats() const { return stats_.to_structure(); }
 
   bool start();
@@ -100,6 +105,7 @@ private:
   GstFlowReturn fail(const Error &error, const std::string &advice);
 
   GstBaseTransform *const element_;
+  RelabelSettings settings_; // guarded by the element's object lock
   Stats stats_;
   FailedNegotiation failure_;
   GstDrmVideoInfo layout_{}; // of the frames, by whichever caps name the modifier
@@ -162,18 +168,22 @@ Relabeler::Relabeler(GstBaseTransform *element) : element_(element)
   failure_.watch_caps(element->sinkpad);
 }
 
-std::string Relabeler::modifier_text() const
+void Relabeler::change_settings(const std::function<void(RelabelSettings &)> &change)
 {
-  GST_OBJECT_LOCK(element_);
-  std::string text = modifier;
-  GST_OBJECT_UNLOCK(element_);
-  return text;
+  const ObjectLock lock(element_);
+  change(settings_);
+}
+
+RelabelSettings Relabeler::settings() const
+{
+  const ObjectLock lock(element_);
+  return settings_;
 }
 
 // Nullopt also for a text that start() refuses.
 std::optional<std::uint64_t> Relabeler::known_modifier() const
 {
-  const auto read = read_modifier(modifier_text());
+  const auto read = read_modifier(settings().modifier);
   return read ? *read : std::nullopt;
 }
 
@@ -181,7 +191,7 @@ bool Relabeler::start()
 {
   stats_.reset();
   failure_.reset();
-  const std::string text = modifier_text();
+  const std::string text = settings().modifier;
   const auto read = read_modifier(text);
   if (read)
     return true;
@@ -326,9 +336,12 @@ GstFlowReturn Relabeler::generate_output(GstBuffer **output)
 
 } // namespace gstdrm
 
+using gstdrm::common_property;
 using gstdrm::logging;
 using gstdrm::posting;
+using gstdrm::property;
 using gstdrm::Relabeler;
+using gstdrm::RelabelSettings;
 
 #define GST_TYPE_DMABUF_RELABEL (gst_dmabuf_relabel_get_type())
 G_DECLARE_FINAL_TYPE(GstDmaBufRelabel, gst_dmabuf_relabel, GST, DMABUF_RELABEL, GstBaseTransform)
@@ -338,8 +351,6 @@ struct _GstDmaBufRelabel {
   Relabeler *relabeler; // made in init, deleted in finalize
 };
 
-enum { RELABEL_MODIFIER = 1, RELABEL_ZERO_COPY, RELABEL_DRM_STATS };
-
 G_DEFINE_TYPE(GstDmaBufRelabel, gst_dmabuf_relabel, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(dmabufrelabel, "dmabufrelabel", GST_RANK_NONE, GST_TYPE_DMABUF_RELABEL)
 
@@ -348,35 +359,35 @@ static Relabeler &relabeler_of(gpointer element) noexcept
   return *static_cast<GstDmaBufRelabel *>(element)->relabeler;
 }
 
+static const auto &relabel_properties()
+{
+  using S = RelabelSettings;
+  static constexpr std::array rows{
+      common_property<&S::zero_copy>(),
+      property<&S::modifier>("modifier", "Modifier",
+                             "The layout of frames whose caps name none (memory:DMABuf without "
+                             "DMA_DRM): linear, or the number behind the colon of a drm-format; "
+                             "unset: not known",
+                             gstdrm::kReadyProperty),
+  };
+  return rows;
+}
+
 static void gst_dmabuf_relabel_set_property(GObject *object, guint id, const GValue *value,
                                             GParamSpec *spec)
 {
-  if (id == RELABEL_ZERO_COPY) {
-    relabeler_of(object).zero_copy = gstdrm::zero_copy_from(value);
-  } else if (id == RELABEL_MODIFIER) {
-    const gchar *given = g_value_get_string(value);
-    std::string text = given ? given : ""; // made before the lock is held
-    GST_OBJECT_LOCK(object);
-    relabeler_of(object).modifier.swap(text);
-    GST_OBJECT_UNLOCK(object);
-  } else {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-  }
+  gstdrm::set_property(object, relabel_properties(), id, value, spec,
+                       [object](const auto &set) { relabeler_of(object).change_settings(set); });
 }
 
 static void gst_dmabuf_relabel_get_property(GObject *object, guint id, GValue *value,
                                             GParamSpec *spec)
 {
-  if (id == RELABEL_ZERO_COPY) {
-    gstdrm::set_zero_copy(value, relabeler_of(object).zero_copy);
-  } else if (id == RELABEL_DRM_STATS) {
-    g_value_take_boxed(value, relabeler_of(object).stats());
-  } else if (id == RELABEL_MODIFIER) {
-    if (const std::string text = relabeler_of(object).modifier_text(); !text.empty())
-      g_value_set_string(value, text.c_str());
-  } else {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-  }
+  const Relabeler &relabeler = relabeler_of(object);
+  if (id == gstdrm::kStatsId)
+    g_value_take_boxed(value, relabeler.stats());
+  else
+    gstdrm::get_property(object, relabel_properties(), id, value, spec, relabeler.settings());
 }
 
 static GstFlowReturn gst_dmabuf_relabel_transform_ip(GstBaseTransform *, GstBuffer *) noexcept
@@ -397,18 +408,10 @@ static void gst_dmabuf_relabel_class_init(GstDmaBufRelabelClass *klass)
   object_class->set_property = logging<gst_dmabuf_relabel_set_property>;
   object_class->get_property = logging<gst_dmabuf_relabel_get_property>;
   object_class->finalize = gst_dmabuf_relabel_finalize;
-  g_object_class_install_property(
-      object_class, RELABEL_MODIFIER,
-      g_param_spec_string("modifier", "Modifier",
-                          "The layout of frames whose caps name none (memory:DMABuf without "
-                          "DMA_DRM): linear, or the number behind the colon of a drm-format; "
-                          "unset: not known",
-                          nullptr,
-                          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                   GST_PARAM_MUTABLE_READY)));
+  gstdrm::install_properties(object_class, relabel_properties());
   gstdrm::install_common_properties(object_class,
-                                    {RELABEL_ZERO_COPY, "Has no effect: frames are never copied",
-                                     RELABEL_DRM_STATS, "Counters since start: frames"});
+                                    {gstdrm::row_id<0>, "Has no effect: frames are never copied",
+                                     gstdrm::kStatsId, "Counters since start: frames"});
 
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(element_class, "DMA buffer relabeler", "Filter/Video",

@@ -15,9 +15,11 @@
  *
  * Since: 0.1
  */
+#include <array>
 #include <atomic>
 
 #include <gst/drm/element/producer.hpp>
+#include <gst/drm/element/property_rows.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
 
@@ -25,6 +27,7 @@
 #include "gstegldownloader.hpp"
 #include "gstglfiltercontext.hpp"
 
+using gstdrm::common_property;
 using gstdrm::EglDownloader;
 using gstdrm::logging;
 using gstdrm::posting;
@@ -32,8 +35,6 @@ using gstdrm::posting;
 GST_DEBUG_CATEGORY(egl_dmabuf_download_debug);
 #undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT egl_dmabuf_download_debug
-
-enum { DOWNLOAD_ZERO_COPY = 1, DOWNLOAD_DRM_STATS, DOWNLOAD_IMPLICIT_MODIFIER };
 
 struct GstEglDmaBufDownload {
   GstGLBaseFilter parent;
@@ -91,29 +92,26 @@ static gboolean gst_egl_dmabuf_download_post_message(GstElement *element, GstMes
                                  gst_egl_dmabuf_download_parent_class);
 }
 
+static constexpr std::array download_properties{
+    common_property<&EglDownloader::zero_copy>(),
+    common_property<&EglDownloader::implicit_modifier>(),
+};
+
 static void gst_egl_dmabuf_download_set_property(GObject *object, guint id, const GValue *value,
-                                                 GParamSpec *pspec) noexcept
+                                                 GParamSpec *pspec)
 {
-  if (id == DOWNLOAD_ZERO_COPY)
-    downloader_of(object).zero_copy = gstdrm::zero_copy_from(value);
-  else if (id == DOWNLOAD_IMPLICIT_MODIFIER)
-    downloader_of(object).implicit_modifier = gstdrm::implicit_modifier_from(value);
-  else
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  gstdrm::set_property(object, download_properties, id, value, pspec,
+                       [object](const auto &set) { set(downloader_of(object)); });
 }
 
 static void gst_egl_dmabuf_download_get_property(GObject *object, guint id, GValue *value,
                                                  GParamSpec *pspec)
 {
   const EglDownloader &downloader = downloader_of(object);
-  if (id == DOWNLOAD_ZERO_COPY)
-    gstdrm::set_zero_copy(value, downloader.zero_copy);
-  else if (id == DOWNLOAD_DRM_STATS)
+  if (id == gstdrm::kStatsId)
     g_value_take_boxed(value, downloader.stats());
-  else if (id == DOWNLOAD_IMPLICIT_MODIFIER)
-    gstdrm::set_implicit_modifier(value, downloader.implicit_modifier);
   else
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+    gstdrm::get_property(object, download_properties, id, value, pspec, downloader);
 }
 
 static void gst_egl_dmabuf_download_finalize(GObject *object) noexcept
@@ -133,15 +131,15 @@ static void gst_egl_dmabuf_download_class_init(GstEglDmaBufDownloadClass *klass)
                           "OpenGL textures to DMA buffers");
   gstdrm::connect_log<download_category>(); // of the core and the engine
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
-  object_class->set_property = gst_egl_dmabuf_download_set_property;
+  object_class->set_property = logging<gst_egl_dmabuf_download_set_property>;
   object_class->get_property = logging<gst_egl_dmabuf_download_get_property>;
   object_class->finalize = gst_egl_dmabuf_download_finalize;
   gstdrm::install_common_properties(
       object_class,
-      {DOWNLOAD_ZERO_COPY, "What to do where OpenGL cannot draw into dma-bufs", DOWNLOAD_DRM_STATS,
+      {gstdrm::row_id<0>, "What to do where OpenGL cannot draw into dma-bufs", gstdrm::kStatsId,
        "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
        "last-copy-reason, waits, draws, hops",
-       DOWNLOAD_IMPLICIT_MODIFIER,
+       gstdrm::row_id<1>,
        "Caps that name no modifier (memory:DMABuf without DMA_DRM): sent where the driver names "
        "none (auto, driver), never (refuse), or for linear frames too (linear)"});
 

@@ -17,6 +17,9 @@
  *
  * Since: 0.1
  */
+#include <array>
+
+#include <gst/drm/element/property_rows.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
 #include <gst/video/video.h>
@@ -25,16 +28,16 @@
 #include "gstegluploader.hpp"
 #include "gstglfiltercontext.hpp"
 
+using gstdrm::common_property;
 using gstdrm::EglUploader;
 using gstdrm::logging;
 using gstdrm::posting;
+using gstdrm::property;
 using gstdrm::UploadMode;
 using gstdrm::UploadSettings;
 
 GST_DEBUG_CATEGORY(gst_egl_dmabuf_upload_debug);
 #define GST_CAT_DEFAULT gst_egl_dmabuf_upload_debug
-
-enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS, PROP_IMPLICIT_MODIFIER, PROP_MODE, PROP_PROVE };
 
 struct GstEglDmaBufUpload {
   GstGLBaseFilter parent;
@@ -49,8 +52,7 @@ G_DEFINE_TYPE(GstEglDmaBufUpload, gst_egl_dmabuf_upload, GST_TYPE_GL_BASE_FILTER
 GST_ELEMENT_REGISTER_DEFINE(egldmabufupload, "egldmabufupload", GST_RANK_NONE,
                             gst_egl_dmabuf_upload_get_type())
 
-#define GST_TYPE_EGL_DMABUF_UPLOAD_MODE (gst_egl_dmabuf_upload_mode_get_type())
-static GType gst_egl_dmabuf_upload_mode_get_type(void)
+static GType upload_mode_type()
 {
   static const GEnumValue values[] = {
       {static_cast<gint>(UploadMode::Auto), "Import, and copy what the driver does not import",
@@ -99,64 +101,50 @@ static gboolean gst_egl_dmabuf_upload_post_message(GstElement *element, GstMessa
                                  gst_egl_dmabuf_upload_parent_class);
 }
 
+static const auto &upload_properties()
+{
+  using S = UploadSettings;
+  static constexpr std::array rows{
+      common_property<&S::zero_copy>(),
+      common_property<&S::implicit_modifier>(),
+      property<&S::mode>("mode", "Mode", "How frames become textures", gstdrm::kReadyProperty,
+                         {.type = upload_mode_type}),
+      property<&S::prove>("prove", "Prove",
+                          "Import a frame of the negotiated format and size before the stream "
+                          "begins, and stop offering what the driver refuses",
+                          gstdrm::kReadyProperty),
+  };
+  return rows;
+}
+
 static void gst_egl_dmabuf_upload_set_property(GObject *object, guint id, const GValue *value,
                                                GParamSpec *pspec)
 {
-  uploader_of(object).change_settings([&](UploadSettings &settings) {
-    if (id == PROP_ZERO_COPY)
-      settings.zero_copy = gstdrm::zero_copy_from(value);
-    else if (id == PROP_IMPLICIT_MODIFIER)
-      settings.implicit_modifier = gstdrm::implicit_modifier_from(value);
-    else if (id == PROP_MODE)
-      settings.mode = static_cast<UploadMode>(g_value_get_enum(value));
-    else if (id == PROP_PROVE)
-      settings.prove = g_value_get_boolean(value) != FALSE;
-    else
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  });
+  gstdrm::set_property(object, upload_properties(), id, value, pspec,
+                       [object](const auto &set) { uploader_of(object).change_settings(set); });
 }
 
 static void gst_egl_dmabuf_upload_get_property(GObject *object, guint id, GValue *value,
                                                GParamSpec *pspec)
 {
   const EglUploader &uploader = uploader_of(object);
-  const UploadSettings settings = uploader.settings();
-  if (id == PROP_ZERO_COPY)
-    gstdrm::set_zero_copy(value, settings.zero_copy);
-  else if (id == PROP_DRM_STATS)
+  if (id == gstdrm::kStatsId)
     g_value_take_boxed(value, uploader.stats());
-  else if (id == PROP_IMPLICIT_MODIFIER)
-    gstdrm::set_implicit_modifier(value, settings.implicit_modifier);
-  else if (id == PROP_MODE)
-    g_value_set_enum(value, static_cast<gint>(settings.mode));
-  else if (id == PROP_PROVE)
-    g_value_set_boolean(value, settings.prove);
   else
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+    gstdrm::get_property(object, upload_properties(), id, value, pspec, uploader.settings());
 }
 
 static void install_properties(GObjectClass *object_class)
 {
+  gstdrm::install_properties(object_class, upload_properties());
   gstdrm::install_common_properties(
-      object_class, {PROP_ZERO_COPY, "Whether frames may be copied by the CPU", PROP_DRM_STATS,
+      object_class, {gstdrm::row_id<0>, "Whether frames may be copied by the CPU", gstdrm::kStatsId,
                      "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
                      "last-copy-reason, waits, draws, hops, fallbacks",
-                     PROP_IMPLICIT_MODIFIER,
+                     gstdrm::row_id<1>,
                      "Caps that name no modifier (memory:DMABuf without DMA_DRM): taken where the "
                      "driver lists none (auto), never (refuse), as linear frames (linear), or "
                      "imported without a modifier (driver)"});
-  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                              GST_PARAM_MUTABLE_READY);
-  g_object_class_install_property(object_class, PROP_MODE,
-                                  g_param_spec_enum("mode", "Mode", "How frames become textures",
-                                                    GST_TYPE_EGL_DMABUF_UPLOAD_MODE,
-                                                    static_cast<gint>(UploadMode::Auto), flags));
-  g_object_class_install_property(
-      object_class, PROP_PROVE,
-      g_param_spec_boolean("prove", "Prove",
-                           "Import a frame of the negotiated format and size before the stream "
-                           "begins, and stop offering what the driver refuses",
-                           TRUE, flags));
 }
 
 static void gst_egl_dmabuf_upload_finalize(GObject *object) noexcept
@@ -218,7 +206,6 @@ static void gst_egl_dmabuf_upload_class_init(GstEglDmaBufUploadClass *klass)
   set_functions(GST_BASE_TRANSFORM_CLASS(klass));
   GST_GL_BASE_FILTER_CLASS(klass)->supported_gl_api =
       static_cast<GstGLAPI>(GST_GL_API_OPENGL | GST_GL_API_OPENGL3 | GST_GL_API_GLES2);
-  gst_type_mark_as_plugin_api(GST_TYPE_EGL_DMABUF_UPLOAD_MODE, static_cast<GstPluginAPIFlags>(0));
 }
 
 static void gst_egl_dmabuf_upload_init(GstEglDmaBufUpload *self)

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <gst/gst.h>
 
@@ -12,10 +14,11 @@
 
 namespace gstdrm {
 
-constexpr auto kReadyProperty =
-    static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
-constexpr auto kPlayingProperty = static_cast<GParamFlags>(
-    G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
+constexpr auto kPlainProperty =
+    static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+constexpr auto kReadyProperty = static_cast<GParamFlags>(kPlainProperty | GST_PARAM_MUTABLE_READY);
+constexpr auto kPlayingProperty =
+    static_cast<GParamFlags>(kPlainProperty | GST_PARAM_MUTABLE_PLAYING);
 
 // What a property's values are limited to.
 struct PropertyRange {
@@ -33,21 +36,37 @@ template <typename Settings> struct Property {
   PropertyRange range{};
 };
 
-template <auto> struct MemberOf;
-template <typename S, typename V, V S::*member> struct MemberOf<member> {
-  using Settings = S;
-  using Value = V;
+template <typename> struct OwnerOf;
+template <typename S, typename V> struct OwnerOf<V S::*> {
+  using Type = S;
+};
+template <typename T> struct ValueOf {
+  using Type = T;
+};
+template <typename T> struct ValueOf<std::atomic<T>> {
+  using Type = T;
+};
+
+// A member of the settings, named by the members that lead to it. It may be atomic.
+template <auto first, auto... rest> struct MemberOf {
+  using S = typename OwnerOf<decltype(first)>::Type;
+  using Member = decltype(((std::declval<S &>().*first).*....*rest));
+  using V = typename ValueOf<std::remove_reference_t<Member>>::Type; // of the property
+  static auto &in(S &settings) { return ((settings.*first).*....*rest); }
+  static const auto &in(const S &settings) { return ((settings.*first).*....*rest); }
 
   static void set(S &settings, const GValue *value)
   {
-    V &place = settings.*member;
+    auto &place = in(settings);
     if constexpr (std::is_same_v<V, std::string>) {
       const gchar *text = g_value_get_string(value);
-      place = text && *text ? text : S{}.*member;
+      place = text && *text ? text : in(S{});
     } else if constexpr (std::is_same_v<V, bool>) {
       place = g_value_get_boolean(value) != FALSE;
     } else if constexpr (std::is_same_v<V, guint>) {
       place = g_value_get_uint(value);
+    } else if constexpr (std::is_same_v<V, guint64>) {
+      place = g_value_get_uint64(value);
     } else if constexpr (std::is_same_v<V, gint>) {
       place = g_value_get_int(value);
     } else if constexpr (std::is_same_v<V, gfloat>) {
@@ -60,25 +79,29 @@ template <typename S, typename V, V S::*member> struct MemberOf<member> {
 
   static void get(const S &settings, GValue *value)
   {
-    const V &place = settings.*member;
-    if constexpr (std::is_same_v<V, std::string>)
-      g_value_set_string(value, place.empty() ? nullptr : place.c_str());
-    else if constexpr (std::is_same_v<V, bool>)
-      g_value_set_boolean(value, place);
-    else if constexpr (std::is_same_v<V, guint>)
-      g_value_set_uint(value, place);
-    else if constexpr (std::is_same_v<V, gint>)
-      g_value_set_int(value, place);
-    else if constexpr (std::is_same_v<V, gfloat>)
-      g_value_set_float(value, place);
-    else
-      g_value_set_enum(value, static_cast<gint>(place));
+    if constexpr (std::is_same_v<V, std::string>) {
+      const std::string &text = in(settings);
+      g_value_set_string(value, text.empty() ? nullptr : text.c_str());
+    } else if constexpr (std::is_same_v<V, bool>) {
+      g_value_set_boolean(value, in(settings));
+    } else if constexpr (std::is_same_v<V, guint>) {
+      g_value_set_uint(value, in(settings));
+    } else if constexpr (std::is_same_v<V, guint64>) {
+      g_value_set_uint64(value, in(settings));
+    } else if constexpr (std::is_same_v<V, gint>) {
+      g_value_set_int(value, in(settings));
+    } else if constexpr (std::is_same_v<V, gfloat>) {
+      g_value_set_float(value, in(settings));
+    } else {
+      const V number = in(settings);
+      g_value_set_enum(value, static_cast<gint>(number));
+    }
   }
 
   static GParamSpec *make_spec(const Property<S> &row)
   {
     const auto &[least, most, type] = row.range;
-    const V initial = S{}.*member;
+    const V initial = in(S{});
     if constexpr (std::is_same_v<V, std::string>) {
       return g_param_spec_string(row.name, row.nick, row.blurb,
                                  initial.empty() ? nullptr : initial.c_str(), row.flags);
@@ -87,6 +110,8 @@ template <typename S, typename V, V S::*member> struct MemberOf<member> {
     } else if constexpr (std::is_same_v<V, guint>) {
       return g_param_spec_uint(row.name, row.nick, row.blurb, static_cast<guint>(least),
                                static_cast<guint>(most), initial, row.flags);
+    } else if constexpr (std::is_same_v<V, guint64>) { // of any size
+      return g_param_spec_uint64(row.name, row.nick, row.blurb, 0, G_MAXUINT64, initial, row.flags);
     } else if constexpr (std::is_same_v<V, gint>) {
       return g_param_spec_int(row.name, row.nick, row.blurb, static_cast<gint>(least),
                               static_cast<gint>(most), initial, row.flags);
@@ -101,19 +126,19 @@ template <typename S, typename V, V S::*member> struct MemberOf<member> {
   }
 };
 
-template <auto member>
+template <auto... path>
 constexpr auto property(const char *name, const char *nick, const char *blurb, GParamFlags flags,
                         PropertyRange range = {})
 {
-  using Member = MemberOf<member>;
-  return Property<typename Member::Settings>{
+  using Member = MemberOf<path...>;
+  return Property<typename Member::S>{
       Member::make_spec, Member::set, Member::get, name, nick, blurb, flags, range};
 }
 // A property that install_common_properties() installs, or an interface has.
-template <auto member> constexpr auto common_property()
+template <auto... path> constexpr auto common_property()
 {
-  using Member = MemberOf<member>;
-  return Property<typename Member::Settings>{nullptr, Member::set, Member::get};
+  using Member = MemberOf<path...>;
+  return Property<typename Member::S>{nullptr, Member::set, Member::get};
 }
 
 // The ids of drm-stats, and of the property of a row.
