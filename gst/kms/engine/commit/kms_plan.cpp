@@ -119,8 +119,8 @@ void set_connector(Request &request, const Output &output, const Plan &plan, con
     request.set(crtc_id, output.crtc.properties, "MODE_ID", objects.mode_blob);
     request.set(crtc_id, output.crtc.properties, "ACTIVE", 1);
     // a link that was lost is trained again; the kernel ignores it on a good one
-    if (const Property *link = find(connector.properties, "link-status"))
-      request.set(connector.id, link->id, "link-status", DRM_MODE_LINK_STATUS_GOOD);
+    request.set_if_there(connector.id, connector.properties, "link-status",
+                         DRM_MODE_LINK_STATUS_GOOD);
     if (output.writeback)
       request.set(output.writeback->id, output.writeback->properties, "CRTC_ID",
                   objects.writeback ? crtc_id : 0);
@@ -136,23 +136,18 @@ void set_connector(Request &request, const Output &output, const Plan &plan, con
   request.set(connector.id, hdr->id, "HDR_OUTPUT_METADATA", plan.hdr ? objects.hdr_blob : 0);
   // names of drm_connector.c; what the CRTC puts out is RGB
   const bool bt2020 = plan.hdr && connector.colour.bt2020_rgb;
-  if (const Property *colorspace = find(connector.properties, "Colorspace"))
-    if (const auto value = colorspace->enum_value(bt2020 ? "BT2020_RGB" : "Default"))
-      request.set(connector.id, colorspace->id, "Colorspace", *value);
+  request.set_named(connector.id, connector.properties, "Colorspace",
+                    bt2020 ? "BT2020_RGB" : "Default");
 }
 
 // What another program may have left on the way from the planes to the display.
 void set_neutral_colour(Request &request, const Output &output)
 {
   for (const char *name : {"GAMMA_LUT", "DEGAMMA_LUT", "CTM"})
-    if (const Property *property = find(output.crtc.properties, name))
-      request.set(output.crtc.id, property->id, name, 0);
-  if (const Property *vrr = find(output.crtc.properties, "VRR_ENABLED"))
-    request.set(output.crtc.id, vrr->id, "VRR_ENABLED", output.vrr ? 1 : 0);
+    request.set_if_there(output.crtc.id, output.crtc.properties, name, 0);
+  request.set_if_there(output.crtc.id, output.crtc.properties, "VRR_ENABLED", output.vrr ? 1 : 0);
   // name and value of drm_connector.c; the driver then goes by what the mode and the display say
-  if (const Property *range = find(output.connector.properties, "Broadcast RGB"))
-    if (const auto value = range->enum_value("Automatic"))
-      request.set(output.connector.id, range->id, "Broadcast RGB", *value);
+  request.set_named(output.connector.id, output.connector.properties, "Broadcast RGB", "Automatic");
 }
 
 // What the application wants. It comes last, so that it stands in the place of a value of the

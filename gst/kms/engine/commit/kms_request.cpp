@@ -38,6 +38,16 @@ const char *range_name(ColorRange range)
 
 } // namespace
 
+bool Request::set_named(std::uint32_t object_id, const PropertySet &properties, const char *name,
+                        std::string_view value)
+{
+  const Property *property = find(properties, name);
+  const auto number = property ? property->enum_value(value) : std::nullopt;
+  if (number)
+    set(object_id, property->id, name, *number);
+  return number.has_value();
+}
+
 void Request::set_plane(const Plane &plane, std::uint32_t crtc_id, const PlaneSetup &setup)
 {
   const PropertySet &p = plane.properties;
@@ -53,17 +63,12 @@ void Request::set_plane(const Plane &plane, std::uint32_t crtc_id, const PlaneSe
   set(plane.id, p, "CRTC_W", to.width);
   set(plane.id, p, "CRTC_H", to.height);
   // the console may have left the plane turned
-  if (const Property *rotation = find(p, "rotation"))
-    set(plane.id, rotation->id, "rotation", setup.rotation);
+  set_if_there(plane.id, p, "rotation", setup.rotation);
   if (const Property *zpos = find(p, "zpos"); zpos && setup.zpos >= 0 && zpos->can_be_set())
     set(plane.id, zpos->id, "zpos", static_cast<std::uint64_t>(setup.zpos));
   // optional: a driver has only the values that its hardware can do
-  if (const Property *encoding = find(p, "COLOR_ENCODING"))
-    if (const auto value = encoding->enum_value(encoding_name(setup.encoding)))
-      set(plane.id, encoding->id, "COLOR_ENCODING", *value);
-  if (const Property *range = find(p, "COLOR_RANGE"))
-    if (const auto value = range->enum_value(range_name(setup.range)))
-      set(plane.id, range->id, "COLOR_RANGE", *value);
+  set_named(plane.id, p, "COLOR_ENCODING", encoding_name(setup.encoding));
+  set_named(plane.id, p, "COLOR_RANGE", range_name(setup.range));
   set_blending(plane, setup.alpha);
 }
 
@@ -72,13 +77,10 @@ void Request::set_plane(const Plane &plane, std::uint32_t crtc_id, const PlaneSe
 // straight colours without their alpha ("None"): premultiplied, they would be too bright.
 void Request::set_blending(const Plane &plane, std::optional<Alpha> alpha)
 {
-  if (const Property *mode = find(plane.properties, "pixel blend mode"); mode && alpha) {
-    auto value = mode->enum_value(*alpha == Alpha::Straight ? "Coverage" : "Pre-multiplied");
-    if (!value)
-      value = mode->enum_value("None");
-    if (value)
-      set(plane.id, mode->id, "pixel blend mode", *value);
-  }
+  const char *kBlending = "pixel blend mode";
+  if (alpha && !set_named(plane.id, plane.properties, kBlending,
+                          *alpha == Alpha::Straight ? "Coverage" : "Pre-multiplied"))
+    set_named(plane.id, plane.properties, kBlending, "None");
   if (const Property *opacity = find(plane.properties, "alpha"))
     set(plane.id, opacity->id, "alpha", opacity->range ? opacity->range->second : 0xffff);
 }

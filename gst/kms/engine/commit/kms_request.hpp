@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include <drm_mode.h>
@@ -84,6 +85,17 @@ public:
   {
     set(object_id, kms::property_id(properties, name), name, value);
   }
+  // The same, of an object that may have no such property.
+  void set_if_there(std::uint32_t object_id, const PropertySet &properties, const char *name,
+                    std::uint64_t value)
+  {
+    if (const std::uint32_t id = kms::property_id(properties, name))
+      set(object_id, id, name, value);
+  }
+  // Sets an enumeration by the name of a value. Returns false if the object has no such property,
+  // or the driver has no such value.
+  bool set_named(std::uint32_t object_id, const PropertySet &properties, const char *name,
+                 std::string_view value);
   // Every property of the plane that says what it shows.
   void set_plane(const Plane &plane, std::uint32_t crtc_id, const PlaneSetup &setup);
   void disable_plane(const Plane &plane);
