@@ -73,7 +73,7 @@ std::vector<std::uint32_t> ids_of(const Output &output)
 // The mode on the display. nullopt if the display is dark.
 std::optional<drmModeModeInfo> read_found_mode(const Device &device, const Output &output)
 {
-  if (property_value(output.connector.properties, "CRTC_ID") != output.crtc.id)
+  if (output.connector.crtc() != output.crtc.id)
     return std::nullopt;
   return lit_mode(device.fd(), output.crtc.properties);
 }
@@ -340,9 +340,8 @@ namespace {
 
 const Crtc *lit_crtc(const Resources &resources, const Connector &connector)
 {
-  const std::uint64_t id = property_value(connector.properties, "CRTC_ID");
   for (const Crtc &crtc : resources.crtcs)
-    if (crtc.id == id && crtc.mode)
+    if (crtc.id == connector.crtc() && crtc.mode)
       return &crtc;
   return nullptr;
 }
@@ -354,24 +353,16 @@ const Plane *named_plane(const Resources &resources, std::uint32_t id)
   return it == resources.planes.end() ? nullptr : &*it;
 }
 
-// The one that the request names, lit or not; else the first that is lit, by a CRTC that takes the
-// plane.
-const Connector *find_connector(const Resources &resources, const OutputRequest &request)
+// The first that is lit by a CRTC that takes the plane that the request names.
+const Connector *lit_connector(const Resources &resources, const OutputRequest &request)
 {
   const Plane *plane = named_plane(resources, request.plane_id);
-  for (const Connector &connector : resources.connectors) {
-    if (connector.writeback)
-      continue;
-    if (!request.connector.empty()) {
-      if (connector.is_named(request.connector))
-        return &connector;
-      continue;
-    }
-    const Crtc *crtc = lit_crtc(resources, connector);
-    if (crtc && (!plane || crtc->is_among(plane->possible_crtcs)))
-      return &connector;
-  }
-  return nullptr;
+  const auto it = std::find_if(
+      resources.connectors.begin(), resources.connectors.end(), [&](const Connector &connector) {
+        const Crtc *crtc = connector.writeback ? nullptr : lit_crtc(resources, connector);
+        return crtc && (!plane || crtc->is_among(plane->possible_crtcs));
+      });
+  return it == resources.connectors.end() ? nullptr : &*it;
 }
 
 // Of the usable planes: the one with the most formats, overlays first.
@@ -426,7 +417,9 @@ bool wants_join(const OutputRequest &request)
 Result<Output> join_output(const Resources &resources, const OutputRequest &request,
                            const UsablePlane &is_usable, const std::string &device_name)
 {
-  const Connector *connector = find_connector(resources, request);
+  const Connector *connector = request.connector.empty()
+                                   ? lit_connector(resources, request)
+                                   : resources.named_connector(request.connector); // lit or not
   if (!connector)
     return no_connector(request, device_name);
   const Crtc *crtc = lit_crtc(resources, *connector);

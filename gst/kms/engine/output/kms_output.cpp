@@ -142,19 +142,12 @@ std::string list_connectors(const Resources &resources)
 
 // Connected outputs first, then those whose state the driver cannot tell. A headset
 // (drm_connector.c, "non-desktop") shows a picture only where it is named.
-const Connector *find_connector(const Resources &resources, const std::string &wanted)
+const Connector *best_connector(const Resources &resources)
 {
   const Connector *best = nullptr;
   for (const Connector &connector : resources.connectors) {
-    if (connector.writeback)
-      continue;
-    if (!wanted.empty()) {
-      if (connector.is_named(wanted))
-        return &connector;
-      continue;
-    }
-    if (connector.modes.empty() || connector.connection == DRM_MODE_DISCONNECTED ||
-        connector.is_non_desktop())
+    if (connector.writeback || connector.modes.empty() ||
+        connector.connection == DRM_MODE_DISCONNECTED || connector.is_non_desktop())
       continue;
     if (!best ||
         (best->connection != DRM_MODE_CONNECTED && connector.connection == DRM_MODE_CONNECTED))
@@ -286,6 +279,14 @@ const Plane *Output::plane_of(PlaneType type) const
   return it == crtc_planes.end() ? nullptr : &*it;
 }
 
+const Connector *Resources::named_connector(const std::string &text) const
+{
+  const auto it = std::find_if(connectors.begin(), connectors.end(), [&text](const Connector &c) {
+    return !c.writeback && (c.name == text || std::to_string(c.id) == text);
+  });
+  return it == connectors.end() ? nullptr : &*it;
+}
+
 Result<Resources> read_resources(Device &device, const std::string &wanted)
 {
   const ResPtr raw(drmModeGetResources(device.fd()));
@@ -326,27 +327,22 @@ Result<Resources> read_resources(Device &device, const std::string &wanted)
 
 namespace {
 
-std::uint64_t crtc_of(const Connector &connector)
-{
-  return property_value(connector.properties, "CRTC_ID");
-}
-
 // The CRTC that drives the connector at present, else a free one: the one that the fewest other
 // displays wait for, such as those of the sinks that start next. nullptr if none is free.
 const Crtc *find_crtc(const Resources &resources, const Connector &connector)
 {
   const auto waits_for = [&](const Connector &other, const Crtc &crtc) {
     return other.id != connector.id && !other.writeback && !other.modes.empty() &&
-           other.connection == DRM_MODE_CONNECTED && crtc_of(other) == 0 &&
+           other.connection == DRM_MODE_CONNECTED && other.crtc() == 0 &&
            crtc.is_among(other.possible_crtcs);
   };
   const Crtc *best = nullptr;
   std::ptrdiff_t fewest = 0;
   for (const Crtc &crtc : resources.crtcs) {
-    if (crtc_of(connector) == crtc.id)
+    if (connector.crtc() == crtc.id)
       return &crtc;
     const auto lit = [&](const Connector &other) {
-      return !other.writeback && crtc_of(other) == crtc.id;
+      return !other.writeback && other.crtc() == crtc.id;
     };
     if (!crtc.is_among(connector.possible_crtcs) ||
         std::any_of(resources.connectors.begin(), resources.connectors.end(), lit))
@@ -398,7 +394,9 @@ Error no_crtc(const Connector &connector, const std::string &device_name)
 Result<Output> choose_output(const Resources &resources, const OutputRequest &request,
                              const std::string &device_name)
 {
-  const Connector *connector = find_connector(resources, request.connector);
+  const Connector *connector = request.connector.empty()
+                                   ? best_connector(resources)
+                                   : resources.named_connector(request.connector);
   if (!connector)
     return device_error(request.connector.empty()
                             ? "No output of " + device_name +

@@ -76,11 +76,8 @@ struct Connector {
   PropertySet properties;
   std::vector<PropertySetting> settings; // the application's
 
-  // Whether text of a person's means this connector.
-  [[nodiscard]] bool is_named(const std::string &text) const
-  {
-    return name == text || std::to_string(id) == text;
-  }
+  // The CRTC that drives it; 0 if there is none.
+  [[nodiscard]] std::uint64_t crtc() const { return property_value(properties, "CRTC_ID"); }
   // A headset, or a display that is no part of the desktop for another reason (drm_connector.c).
   [[nodiscard]] bool is_non_desktop() const
   {
@@ -116,6 +113,9 @@ struct Resources {
   std::vector<Plane> planes;
   std::uint32_t min_width = 0, min_height = 0; // of a framebuffer, in pixels
   std::uint32_t max_width = 0, max_height = 0;
+
+  // That of the name or number, among those that show pictures; nullptr if there is none.
+  [[nodiscard]] const Connector *named_connector(const std::string &text) const;
 };
 
 // `connector` is what the request names: only that one is probed, where it has to be. Empty: each
