@@ -84,11 +84,19 @@ bool KmsSink::open()
   return true;
 }
 
+void KmsSink::warn(GstResourceError code, const std::string &text, const Error &why,
+                   const char *more) const
+{
+  GST_WARNING_OBJECT(element_, "%s (errno %d)", text.c_str(), why.sys_errno);
+  gst_element_message_full(
+      GST_ELEMENT(element_), GST_MESSAGE_WARNING, GST_RESOURCE_ERROR, code, g_strdup(text.c_str()),
+      g_strdup_printf("errno %d%s", why.sys_errno, more), __FILE__, GST_FUNCTION, __LINE__);
+}
+
 void KmsSink::warn_of_cursor(const Result<void> &set)
 {
   if (!set)
-    GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS, ("%s", set.error().message.c_str()),
-                        ("errno %d", set.error().sys_errno));
+    warn(GST_RESOURCE_ERROR_SETTINGS, set.error().message, set.error());
 }
 
 void KmsSink::set_cursor_image(GstSample *image)
@@ -153,8 +161,7 @@ KmsSink::take_output(const std::shared_ptr<kms::Display> &chosen)
 void KmsSink::warn_of_display(const Result<void> &put_back)
 {
   if (!put_back && !std::exchange(display_warned_, true))
-    GST_ELEMENT_WARNING(element_, RESOURCE, FAILED, ("%s", put_back.error().message.c_str()),
-                        ("errno %d", put_back.error().sys_errno));
+    warn(GST_RESOURCE_ERROR_FAILED, put_back.error().message, put_back.error());
 }
 
 void KmsSink::close()
@@ -265,9 +272,7 @@ GstSample *KmsSink::snapshot()
               : Result<kms::Snapshot>(
                     Error{ErrorCode::Device, "No device is open: the sink is in NULL.", 0});
   if (!snapshot) {
-    GST_ELEMENT_WARNING(element_, RESOURCE, READ,
-                        ("No snapshot: %s", snapshot.error().message.c_str()),
-                        ("errno %d", snapshot.error().sys_errno));
+    warn(GST_RESOURCE_ERROR_READ, "No snapshot: " + snapshot.error().message, snapshot.error());
     return nullptr;
   }
   // BGRx for AR24 too: what was scanned out has no transparency.
@@ -668,11 +673,11 @@ void KmsSink::connector_changed(const std::string &connector, bool connected)
 void KmsSink::report(const kms::Report &report) noexcept
 try {
   using What = kms::Report::What;
-  const char *why = report.error.message.c_str();
-  const int number = report.error.sys_errno;
+  const Error &why = report.error;
+  const std::string &text = why.message;
   switch (report.what) {
   case What::Failed:
-    return failure_.post(GST_ELEMENT(element_), report.error);
+    return failure_.post(GST_ELEMENT(element_), why);
   case What::FormatsChanged:
     return request_choice();
   case What::RepaintWanted: // while no frames come; one that comes later finds everything shown
@@ -682,27 +687,23 @@ try {
     return connector_changed(report.text, report.what == What::PluggedIn);
   // One message on the bus from start to stop; each stall and each lost frame in the log.
   case What::Stalled:
-    GST_WARNING_OBJECT(element_, "%s", why);
+    GST_WARNING_OBJECT(element_, "%s", text.c_str());
     if (!stall_announced_.exchange(true))
-      GST_ELEMENT_WARNING(element_, RESOURCE, FAILED, ("%s", why), ("errno %d", number));
+      warn(GST_RESOURCE_ERROR_FAILED, text, why);
     return;
   case What::FrameLost:
-    GST_WARNING_OBJECT(element_, "%s", why);
+    GST_WARNING_OBJECT(element_, "%s", text.c_str());
     if (!lost_announced_.exchange(true))
-      GST_ELEMENT_WARNING(element_, RESOURCE, SYNC, ("%s", why),
-                          ("errno %d; drm-stats counts them", number));
+      warn(GST_RESOURCE_ERROR_SYNC, text, why, "; drm-stats counts them");
     return;
   case What::MasterLost:
-    GST_ELEMENT_WARNING(element_, RESOURCE, NOT_AUTHORIZED,
-                        ("Frames are dropped until the display is this program's again. %s", why),
-                        ("errno %d", number));
-    return;
+    return warn(GST_RESOURCE_ERROR_NOT_AUTHORIZED,
+                "Frames are dropped until the display is this program's again. " + text, why);
   case What::MasterRegained:
     GST_INFO_OBJECT(element_, "the display is this program's again");
     return;
   case What::OutputDark:
-    GST_ELEMENT_WARNING(element_, RESOURCE, NOT_FOUND, ("%s", why), ("errno %d", number));
-    return;
+    return warn(GST_RESOURCE_ERROR_NOT_FOUND, text, why);
   case What::OutputLit:
     GST_INFO_OBJECT(element_, "the display is on again");
     return;
@@ -710,18 +711,12 @@ try {
     GST_INFO_OBJECT(element_, "showing on %s", report.text.c_str());
     return;
   case What::OverlayRefused: // upstream is asked to blend by itself: FormatsChanged comes too
-    GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS, ("%s", why),
-                        ("errno %d; drm-stats counts refusals and copies", number));
-    return;
+    return warn(GST_RESOURCE_ERROR_SETTINGS, text, why, "; drm-stats counts refusals and copies");
   case What::ViewRefused:
-    GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS, ("The picture stays as it was. %s", why),
-                        ("errno %d", number));
-    return;
+    return warn(GST_RESOURCE_ERROR_SETTINGS, "The picture stays as it was. " + text, why);
   case What::TurnLeftOut:
-    GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS,
-                        ("The picture is shown without the turn that its stream asks for. %s", why),
-                        ("errno %d", number));
-    return;
+    return warn(GST_RESOURCE_ERROR_SETTINGS,
+                "The picture is shown without the turn that its stream asks for. " + text, why);
   }
 } catch (...) {
   post_exception(element_, __func__);

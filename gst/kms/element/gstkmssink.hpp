@@ -127,6 +127,9 @@ private:
   GstFlowReturn show(kms::Display &display, GstBuffer *buffer, kms::Frame &frame,
                      kms::FlipQueue::Overflow overflow);
   GstFlowReturn fail(const Error &error);
+  // A warning on the bus; `more` is for its debug text.
+  void warn(GstResourceError code, const std::string &text, const Error &why,
+            const char *more = "") const;
   void warn_of_cursor(const Result<void> &set);
   void warn_of_display(const Result<void> &put_back);
 
