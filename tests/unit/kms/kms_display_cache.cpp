@@ -44,17 +44,17 @@ TEST_F(Cache, keeps_what_is_dead_for_so_many_frames_after_its_last)
 {
   const Memory other{640 * 480 * 4};
   EXPECT_FALSE(hit(xrgb(other, 640, 480)));
-  EXPECT_EQ(frames_until_gone(), FramebufferCache::kKeepFrames + 1);
+  EXPECT_EQ(frames_until_gone(), gstdrm::ImportBounds{}.keep_frames + 1);
   EXPECT_FALSE(hit(xrgb(other, 640, 480)));
   for (int i = 0; i < 10; i++)
     hit(xrgb(memory, 640, 480));
   EXPECT_TRUE(hit(xrgb(other, 640, 480))); // and from here on anew
-  EXPECT_EQ(frames_until_gone(), FramebufferCache::kKeepFrames + 1);
+  EXPECT_EQ(frames_until_gone(), gstdrm::ImportBounds{}.keep_frames + 1);
 }
 
 TEST_F(Cache, what_is_alive_takes_no_room_from_the_dead)
 {
-  const Memory large{FramebufferCache::kKeepBytes * 2};
+  const Memory large{gstdrm::ImportBounds{}.keep_bytes * 2};
   const auto alive = display->import(xrgb(large, 640, 480));
   ASSERT_TRUE(alive);
   EXPECT_FALSE(hit(xrgb(memory, 640, 480)));
@@ -66,7 +66,7 @@ TEST_F(Cache, what_is_alive_takes_no_room_from_the_dead)
 
 TEST_F(Cache, planes_in_one_dmabuf_count_once)
 {
-  const Memory large{FramebufferCache::kKeepBytes / 3 * 2};
+  const Memory large{gstdrm::ImportBounds{}.keep_bytes / 3 * 2};
   EXPECT_FALSE(hit(nv12(large, large, 640, 480)));
   EXPECT_FALSE(hit(xrgb(memory, 640, 480)));
   EXPECT_TRUE(hit(nv12(large, large, 640, 480)));
@@ -74,7 +74,7 @@ TEST_F(Cache, planes_in_one_dmabuf_count_once)
 
 TEST_F(Cache, planes_in_two_dmabufs_count_both)
 {
-  const Memory y{FramebufferCache::kKeepBytes / 3 * 2}, uv{FramebufferCache::kKeepBytes / 3 * 2};
+  const Memory y{gstdrm::ImportBounds{}.keep_bytes / 3 * 2}, uv{gstdrm::ImportBounds{}.keep_bytes / 3 * 2};
   EXPECT_FALSE(hit(nv12(y, uv, 640, 480)));
   EXPECT_FALSE(hit(xrgb(memory, 640, 480)));
   EXPECT_FALSE(hit(nv12(y, uv, 640, 480)));
@@ -82,8 +82,8 @@ TEST_F(Cache, planes_in_two_dmabufs_count_both)
 
 TEST_F(Cache, the_oldest_goes_first)
 {
-  const Memory a{FramebufferCache::kKeepBytes / 5 * 2}, b{FramebufferCache::kKeepBytes / 5 * 2},
-      c{FramebufferCache::kKeepBytes / 5 * 2};
+  const Memory a{gstdrm::ImportBounds{}.keep_bytes / 5 * 2}, b{gstdrm::ImportBounds{}.keep_bytes / 5 * 2},
+      c{gstdrm::ImportBounds{}.keep_bytes / 5 * 2};
   for (const Memory *each : {&a, &b, &c})
     EXPECT_FALSE(hit(xrgb(*each, 640, 480)));
   EXPECT_FALSE(hit(xrgb(memory, 640, 480)));

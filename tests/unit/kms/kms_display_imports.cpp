@@ -138,7 +138,7 @@ TEST_F(DisplayTest, dead_imports_are_kept_for_some_frames)
     auto dead = (*display)->import(xrgb(other, 640, 480));
     ASSERT_TRUE(dead);
   }
-  for (std::uint64_t i = 0; i < FramebufferCache::kKeepFrames - 1; i++)
+  for (std::uint64_t i = 0; i < gstdrm::ImportBounds{}.keep_frames - 1; i++)
     ASSERT_TRUE((*display)->import(xrgb(memory, 640, 480)));
   EXPECT_EQ(fakedrm::device().framebuffers.size(), 2U);
   for (int i = 0; i < 2; i++)
@@ -158,7 +158,7 @@ TEST_F(DisplayTest, dead_imports_are_bounded_in_bytes)
   auto display = open();
   ASSERT_TRUE(display);
   for (int i = 0; i < 10; i++) {
-    const Memory big{FramebufferCache::kKeepBytes / 4};
+    const Memory big{gstdrm::ImportBounds{}.keep_bytes / 4};
     ASSERT_TRUE((*display)->import(xrgb(big, 640, 480)));
   }
   EXPECT_LE(fakedrm::device().framebuffers.size(), 6U);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The queue at its edges: mode sets, failures, what clear() forgets, and whom a fence is waited
 // for.
+#include "changed_cursor.hpp"
 #include "kms_flip_queue_edges.hpp"
 
 #include <cerrno>
@@ -23,7 +24,7 @@ TEST_F(Edges, a_stream_faster_than_the_display_waits_a_refresh_for_company)
 {
   queue.set_timing(kRefresh, kRefresh / 4);
   settle();
-  queue.refresh();
+  change_cursor(queue);
   EXPECT_EQ(queue.next_deadline(), now + kRefresh + kRefresh / 2);
 }
 
@@ -44,7 +45,7 @@ TEST_F(Edges, a_mode_set_leaves_no_fence_behind)
   EXPECT_EQ(queue.submit_with(first, [](const Commit &) { return 0; }), 0);
   EXPECT_EQ(queue.counters().held, 1U); // in flight
   vblank();
-  queue.refresh();
+  change_cursor(queue);
   now = queue.next_deadline();
   queue.on_timer();
   ASSERT_EQ(target.fences.size(), 1U);
@@ -66,7 +67,7 @@ TEST_F(Edges, a_refused_mode_set_changes_nothing)
 TEST_F(Edges, nobody_waits_for_a_mode_set)
 {
   settle();
-  queue.refresh();
+  change_cursor(queue);
   Frame first = frame();
   const std::size_t before = target.fences.size();
   std::int64_t deadline = 0;
@@ -147,7 +148,7 @@ TEST_F(Edges, a_frame_that_a_mode_set_supersedes_is_kept_until_its_flip)
 TEST_F(Edges, the_flip_of_a_mode_set_is_no_repeat)
 {
   settle();
-  queue.refresh();
+  change_cursor(queue);
   now = queue.next_deadline();
   queue.on_timer();
   Frame first = frame();

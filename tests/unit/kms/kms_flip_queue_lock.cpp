@@ -47,7 +47,7 @@ const Row kRows[] = {
     {"reset_counters", [](FlipQueue &q) { q.reset_counters(); }},
     {"forgive", [](FlipQueue &q) { q.forgive(); }},
     {"capture", [](FlipQueue &q) { (void)q.capture(1, 0); }},
-    {"refresh", [](FlipQueue &q) { q.refresh(); }},
+    {"set_shared", [](FlipQueue &q) { q.set_shared(true); }},
     {"set_cursor_image", [](FlipQueue &q) { q.set_cursor_image(nullptr); }},
     {"move_cursor", [](FlipQueue &q) { q.move_cursor(1, 1); }},
     {"cancel_capture", [](FlipQueue &q) { q.cancel_capture(); }},

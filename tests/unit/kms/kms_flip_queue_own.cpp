@@ -6,16 +6,18 @@
 
 #include <gtest/gtest.h>
 
+#include "changed_cursor.hpp"
 #include "gst/kms/engine/commit/kms_flip_queue.hpp"
 
 namespace {
 
 using namespace gstdrm::kms;
+using gstdrm::test::change_cursor;
 
 constexpr std::int64_t kRefresh = 16'000'000;
 constexpr std::int64_t kLost = 3'000'000'000; // until a flip counts as lost
 constexpr std::int64_t kFrame = 3 * kRefresh;
-constexpr std::int64_t kWait = kFrame + kRefresh / 2; // as refresh() says: a frame time, and some
+constexpr std::int64_t kWait = kFrame + kRefresh / 2; // a frame time, and some
 
 struct Target : FlipTarget {
   std::vector<const void *> owners; // of the frame in each commit
@@ -64,7 +66,7 @@ TEST_F(OwnCommit, none_while_frames_come)
   submit();
   vblank();
   for (int i = 0; i < 30; i++) {
-    queue.refresh();
+    change_cursor(queue);
     EXPECT_EQ(wakes, i + 1); // the event thread has another deadline
     queue.on_timer();        // too early
     submit();
@@ -82,11 +84,11 @@ TEST_F(OwnCommit, one_when_no_frame_comes)
 {
   const auto shown = submit();
   vblank();
-  queue.refresh();
+  change_cursor(queue);
   EXPECT_EQ(queue.next_deadline(), now + kWait);
   const std::int64_t due = now + kWait;
   now += kRefresh;
-  queue.refresh(); // a second change does not put the first one off
+  change_cursor(queue); // a second change does not put the first one off
   EXPECT_EQ(queue.next_deadline(), due);
   now = due - 1;
   queue.on_timer();
@@ -108,13 +110,13 @@ TEST_F(OwnCommit, a_slow_stream_does_not_keep_it_for_long)
   queue.set_timing(kRefresh, 60'000'000'000); // a picture a minute
   submit();
   vblank();
-  queue.refresh();
+  change_cursor(queue);
   EXPECT_EQ(queue.next_deadline(), now + 250'000'000);
 }
 
 TEST_F(OwnCommit, none_before_there_is_a_picture)
 {
-  queue.refresh();
+  change_cursor(queue);
   EXPECT_EQ(queue.next_deadline(), kNever);
   now += kWait;
   queue.on_timer();
@@ -126,7 +128,7 @@ TEST_F(OwnCommit, waits_for_what_is_in_flight)
   submit();
   vblank();
   submit();
-  queue.refresh();
+  change_cursor(queue);
   now += kWait;
   EXPECT_EQ(queue.next_deadline(), now - kWait + kLost);
   queue.on_timer();
@@ -139,7 +141,7 @@ TEST_F(OwnCommit, busy_puts_it_off)
 {
   submit();
   vblank();
-  queue.refresh();
+  change_cursor(queue);
   now += kWait;
   target.results = {-EBUSY};
   queue.on_timer();
@@ -156,7 +158,7 @@ TEST_F(OwnCommit, a_refusal_is_no_failure)
 {
   submit();
   vblank();
-  queue.refresh();
+  change_cursor(queue);
   now += kWait;
   target.results = {-EINVAL};
   queue.on_timer();
@@ -172,7 +174,7 @@ TEST_F(OwnCommit, clear_forgets_it)
 {
   submit();
   vblank();
-  queue.refresh();
+  change_cursor(queue);
   queue.clear();
   submit();
   vblank();

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include "changed_cursor.hpp"
 #include "fake_fences.hpp"
 #include "gst/kms/engine/commit/kms_flip_queue.hpp"
 #include "support/threads.hpp"
@@ -18,6 +19,7 @@
 namespace {
 
 using namespace gstdrm::kms;
+using gstdrm::test::change_cursor;
 using gstdrm::FenceState;
 using gstdrm::UniqueFd;
 
@@ -149,7 +151,7 @@ TEST_P(FlipQueueThreads, what_the_application_asks)
                            ask([this] {
                              queue.set_timing(kRefresh, 2 * kRefresh);
                              queue.set_fence_rules({true, kRefresh});
-                             queue.refresh();
+                             change_cursor(queue);
                              queue.exclusively([this] { (void)target.serials.size(); });
                            });
                          }});

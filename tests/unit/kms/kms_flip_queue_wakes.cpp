@@ -7,12 +7,14 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include "changed_cursor.hpp"
 #include "fake_fences.hpp"
 #include "gst/kms/engine/commit/kms_flip_queue.hpp"
 
 namespace {
 
 using namespace gstdrm::kms;
+using gstdrm::test::change_cursor;
 using gstdrm::FenceState;
 using gstdrm::UniqueFd;
 
@@ -98,7 +100,7 @@ TEST_F(Wakes, a_pending_fence)
 TEST_F(Wakes, a_change_of_the_cursor)
 {
   settle();
-  queue.refresh();
+  change_cursor(queue);
   EXPECT_LT(queue.next_deadline(), kNever);
   expect_heard();
 }
@@ -119,7 +121,7 @@ TEST_F(Wakes, a_frame_that_came_during_a_claim)
 TEST_F(Wakes, what_waits_behind_an_early_flip)
 {
   settle();
-  queue.refresh();
+  change_cursor(queue);
   Frame first = frame();
   EXPECT_EQ(queue.submit_with(first,
                               [this](const Commit &next) {

@@ -103,12 +103,11 @@ Result<std::shared_ptr<Framebuffer>> Framebuffer::import(const std::shared_ptr<D
   return framebuffer;
 }
 
-FramebufferCache::FramebufferCache(std::shared_ptr<Device> device)
-    : gstdrm::ImportCache<std::shared_ptr<Framebuffer>>(
-          [device = std::move(device)](const FrameLayout &layout) {
-            return Framebuffer::import(device, layout);
-          })
+FramebufferCache framebuffer_cache(std::shared_ptr<Device> device)
 {
+  return FramebufferCache([device = std::move(device)](const FrameLayout &layout) {
+    return Framebuffer::import(device, layout);
+  });
 }
 
 KeptFiles::Ptr KeptFiles::get()

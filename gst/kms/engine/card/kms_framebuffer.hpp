@@ -74,13 +74,8 @@ private:
 
 // Framebuffers of one device, looked up by the dma-bufs and the layout that they were made from.
 // One thread.
-class FramebufferCache : public gstdrm::ImportCache<std::shared_ptr<Framebuffer>> {
-public:
-  static constexpr std::uint64_t kKeepFrames = ImportBounds{}.keep_frames;
-  static constexpr std::uint64_t kKeepBytes = ImportBounds{}.keep_bytes;
-
-  explicit FramebufferCache(std::shared_ptr<Device> device);
-};
+using FramebufferCache = ImportCache<std::shared_ptr<Framebuffer>>;
+FramebufferCache framebuffer_cache(std::shared_ptr<Device> device);
 
 // The open files that keep pictures on screen: one per plane of a picture at most, which is never
 // master.

@@ -410,43 +410,28 @@ FlipQueue::Counters FlipQueue::counters() const
 //
 // Commits of another thread than the queue's own, which may block, as a mode set does.
 
-// While one lives, no other thread commits. Where others use the CRTC too, it sleeps for their
-// turn.
-class FlipQueue::Claim {
-public:
-  explicit Claim(FlipQueue &queue) : queue_(queue)
-  {
-    std::unique_lock guard(queue.lock_);
-    queue.changed_.wait(guard, [&queue] { return !queue.claimed_; });
-    queue.claimed_ = true;
-    queue.ask_for_vblank(); // another mode has others
-    if (const std::chrono::nanoseconds turn(queue.turn_of_others()); turn.count() > 0)
-      queue.changed_.wait_for(guard, turn, [] { return false; });
-  }
-  // The event thread may have slept through the time of a commit.
-  ~Claim()
-  {
-    {
-      const std::lock_guard guard(queue_.lock_);
-      queue_.claimed_ = false;
-      // a frame of another thread's that came meanwhile, or whose turn came with a flip
-      if (!queue_.waiting_.empty())
-        queue_.retry_at_ = std::min(queue_.retry_at_, queue_.clock_());
-    }
-    queue_.changed_.notify_all();
-    queue_.wake_();
-  }
-  Claim(const Claim &) = delete;
-  Claim &operator=(const Claim &) = delete;
-
-private:
-  FlipQueue &queue_;
-};
-
-void FlipQueue::exclusively(const std::function<void()> &change)
+FlipQueue::Claim::Claim(FlipQueue &queue) : queue_(queue)
 {
-  const Claim claim(*this);
-  change();
+  std::unique_lock guard(queue.lock_);
+  queue.changed_.wait(guard, [&queue] { return !queue.claimed_; });
+  queue.claimed_ = true;
+  queue.ask_for_vblank(); // another mode has others
+  if (const std::chrono::nanoseconds turn(queue.turn_of_others()); turn.count() > 0)
+    queue.changed_.wait_for(guard, turn, [] { return false; });
+}
+
+// The event thread may have slept through the time of a commit.
+FlipQueue::Claim::~Claim()
+{
+  {
+    const std::lock_guard guard(queue_.lock_);
+    queue_.claimed_ = false;
+    // a frame of another thread's that came meanwhile, or whose turn came with a flip
+    if (!queue_.waiting_.empty())
+      queue_.retry_at_ = std::min(queue_.retry_at_, queue_.clock_());
+  }
+  queue_.changed_.notify_all();
+  queue_.wake_();
 }
 
 std::vector<Commit> FlipQueue::take_shown()
@@ -703,21 +688,18 @@ bool FlipQueue::is_stall(const Error &failure) noexcept
   return failure.code == ErrorCode::Sync && failure.sys_errno == ETIMEDOUT;
 }
 
-bool FlipQueue::is_stalled() const
+bool FlipQueue::end_stall()
 {
   const std::lock_guard guard(lock_);
-  return failure_ && is_stall(*failure_);
-}
-
-void FlipQueue::forget_lost_flip()
-{
-  const std::lock_guard guard(lock_);
+  if (!failure_ || !is_stall(*failure_))
+    return false;
   failure_.reset();
   put_off_since_ = kNever;
   retry_at_ = kNever;
   if (in_flight_)
     superseded_.push_back(std::move(*std::exchange(in_flight_, std::nullopt)));
   changed_.notify_all();
+  return true;
 }
 
 // ---- commits without a new frame ----
@@ -807,12 +789,7 @@ void FlipQueue::move_cursor(std::int32_t x, std::int32_t y)
     refresh(guard);
 }
 
-void FlipQueue::refresh()
-{
-  std::unique_lock guard(lock_);
-  refresh(guard);
-}
-
+// Commits the cursor once more.
 void FlipQueue::refresh(std::unique_lock<OrderedMutex> &guard)
 {
   const bool is_first = refresh_at_ == kNever;

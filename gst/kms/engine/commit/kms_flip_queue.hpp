@@ -98,7 +98,11 @@ public:
   Shown await_fence(Frame &frame);
   // Runs `change` while no thread commits. Without the lock, since a mode set sleeps for as long as
   // a display takes: no other function waits for that, and the event thread goes on.
-  void exclusively(const std::function<void()> &change);
+  template <typename Change> auto exclusively(const Change &change)
+  {
+    const Claim claim(*this);
+    return change();
+  }
   // Sleeps until nothing is in flight or waiting. false: flushing, failed or out of time.
   bool drain(std::int64_t timeout_ns);
   // What may be on screen, taken out: the last commit, and behind it those that are on screen until
@@ -119,10 +123,9 @@ public:
   // reported, or EBUSY without an end. Once since the last flip that was reported: a mode set may
   // bring it back to life. A second time in a row is a failure as any other.
   [[nodiscard]] static bool is_stall(const Error &failure) noexcept;
-  [[nodiscard]] bool is_stalled() const;
   // After a stall: forgives, and waits for the lost flip no more. Its frame, and what it was to
-  // replace, are kept until the next flip.
-  void forget_lost_flip();
+  // replace, are kept until the next flip. Returns false if there was no stall.
+  bool end_stall();
 
   // Has the framebuffer filled by the next commit, or by a commit for it alone when no frame comes
   // within a frame time and half a refresh. Returns the writeback's out fence.
@@ -132,8 +135,6 @@ public:
   // cursor alone after a frame time and half a refresh. Kept until the queue goes.
   void set_cursor_image(std::shared_ptr<DumbBuffer> image);
   void move_cursor(std::int32_t x, std::int32_t y);
-  // Commits the cursor once more, as set_cursor_image() does.
-  void refresh();
 
   // Ends a capture() that waits for its commit with an error, and so each that comes before
   // accept_captures(): whoever stops the display does not wait for one.
@@ -181,7 +182,18 @@ private:
   };
   [[nodiscard]] std::size_t room() const;
   [[nodiscard]] std::int64_t flip_expected_at() const;
-  class Claim;
+  // While one lives, no other thread commits. Where others use the CRTC too, it sleeps for their
+  // turn.
+  class Claim {
+  public:
+    explicit Claim(FlipQueue &queue);
+    ~Claim();
+    Claim(const Claim &) = delete;
+    Claim &operator=(const Claim &) = delete;
+
+  private:
+    FlipQueue &queue_;
+  };
   // A flip event.
   struct Flip {
     std::uint64_t serial = 0;

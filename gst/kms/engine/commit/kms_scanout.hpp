@@ -30,20 +30,13 @@
 
 namespace gstdrm::kms {
 
-// Whether flips are told by the fences of commits, and not by events: these come to the open file
-// of the commit, where another program, or another sink on the CRTC, waits for its own.
-[[nodiscard]] inline bool flips_by_fence(const Device &device, const Output &output)
-{
-  return (output.joined || device.file_is_lent()) &&
-         property_id(output.crtc.properties, "OUT_FENCE_PTR") != 0;
-}
-
 class Scanout : public FlipTarget {
 public:
   Scanout(std::shared_ptr<Device> device, Output output)
       : device_(std::move(device)), output_(std::move(output)), rasters_(device_),
         panel_rotation_(panel_rotation(output_)),
-        flips_by_fence_(kms::flips_by_fence(*device_, output_))
+        flips_by_fence_((output_.joined || device_->file_is_lent()) &&
+                        property_id(output_.crtc.properties, "OUT_FENCE_PTR") != 0)
   {
   }
 
@@ -145,7 +138,9 @@ public:
   [[nodiscard]] std::uint64_t overlay_refusals() const noexcept { return overlay_refusals_; }
 
   [[nodiscard]] const Output &output() const noexcept { return output_; }
-  // flips_by_fence(): any thread.
+  // Whether flips are told by the fences of commits, and not by events: these come to the open file
+  // of the commit, where another program, or another sink on the CRTC, waits for its own. Any
+  // thread.
   [[nodiscard]] bool flips_by_fence() const noexcept { return flips_by_fence_; }
   // Whether the last show_first() has set the mode.
   [[nodiscard]] bool has_set_mode() const noexcept { return has_set_mode_; }

@@ -73,7 +73,7 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
       queue_(
           scanout_, monotonic_now_ns, [this] { wake_loop(); },
           [this](const Error &error) { refused(error); }),
-      snapshots_(device_, queue_, scanout_, screen_), cache_(device_)
+      snapshots_(device_, queue_, scanout_, screen_), cache_(framebuffer_cache(device_))
 {
   publish_output();
   queue_.set_shared(joined_.has_value());
@@ -275,13 +275,11 @@ Result<void> Display::stop()
   reservation_.give_up();
   plane_lock_.unlock();
   cache_.clear(); // before the buffers go: what could not be put back may be on screen
-  queue_.clear();
-  require_first_frame();
+  forget_frames();
   proved_.reset();
   can_overlay_ = scanout_.can_overlay();
   offer_.forget_refusals();
   offer_.list(scanout_.output().formats()); // upstream asks again when the sink starts
-  publish_nothing_shown();
   return restored;
 }
 
@@ -292,8 +290,11 @@ Result<void> Display::give_up_output()
   return restored;
 }
 
-void Display::publish_nothing_shown()
+// Gives every frame back: the display shows nothing of this sink's.
+void Display::forget_frames()
 {
+  queue_.clear();
+  require_first_frame();
   screen_.change([this](Screen &screen) {
     screen.mode.reset();
     screen.description = scanout_.describe();
@@ -318,14 +319,10 @@ Result<void> Display::configure(const Picture &picture)
                      describe_size(picture.width, picture.height) + " pixels.",
                  0};
   (void)take_view(); // the mode has to hold the picture as it is turned
-  Result<std::vector<ModeTry>> modes = choose_modes(picture);
-  if (!modes)
-    return modes.error();
-  picture_ = picture;
-  modes_ = std::move(*modes);
-  phase_ = Phase::FirstFrame;
-  cache_.clear();
-  return {};
+  Result<void> chosen = choose_modes(picture);
+  if (chosen)
+    cache_.clear();
+  return chosen;
 }
 
 Result<FramebufferCache::Import> Display::import(const FrameLayout &layout)
@@ -350,20 +347,15 @@ Result<Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
       return Shown::Failed;
     return drop();
   }
-  if (phase_ == Phase::ModeUnknown) {
-    Result<std::vector<ModeTry>> modes = choose_modes(picture_);
-    if (!modes)
-      return modes.error();
-    modes_ = std::move(*modes);
-    phase_ = Phase::FirstFrame;
-  }
+  if (phase_ == Phase::ModeUnknown)
+    if (Result<void> chosen = choose_modes(picture_); !chosen)
+      return chosen.error();
   const std::optional<View> before =
       phase_ == Phase::Showing ? std::optional(scanout_.view()) : std::nullopt;
   const bool other_view = take_view();
   // turned between the caps and the first frame, as tags of a stream do it: another mode may fit
   if (other_view && phase_ == Phase::FirstFrame && !scanout_.is_set())
-    if (Result<std::vector<ModeTry>> modes = choose_modes(picture_); modes)
-      modes_ = std::move(*modes);
+    (void)choose_modes(picture_);
   if (has_untested_rows(frame) || other_view)
     require_first_frame();
   if (phase_ == Phase::FirstFrame)
@@ -675,7 +667,7 @@ void Display::first_frame_shown()
 
 // The modes to try for the picture in the view that the scanout has, or without a turn that the
 // view only wishes for.
-Result<std::vector<ModeTry>> Display::choose_modes(const Picture &picture)
+Result<std::vector<ModeTry>> Display::modes_for(const Picture &picture)
 {
   Result<std::vector<ModeTry>> modes = scanout_.check(picture);
   if (modes || !scanout_.drop_optional_rotation())
@@ -684,6 +676,18 @@ Result<std::vector<ModeTry>> Display::choose_modes(const Picture &picture)
   if (unturned)
     turn_left_out_ = modes.error();
   return unturned ? unturned : modes;
+}
+
+// The next frame is the first one of the picture. An error leaves everything as it was.
+Result<void> Display::choose_modes(const Picture &picture)
+{
+  Result<std::vector<ModeTry>> modes = modes_for(picture);
+  if (!modes)
+    return modes.error();
+  picture_ = picture;
+  modes_ = std::move(*modes);
+  phase_ = Phase::FirstFrame;
+  return {};
 }
 
 // Shows the frame in the view that the scanout has. Where the display refuses that: without a turn
@@ -1094,10 +1098,9 @@ void Display::forget_what_is_shown()
 // By the streaming thread. true: the display did not answer, and the next frame sets everything.
 bool Display::end_stall()
 {
-  if (!queue_.is_stalled())
+  if (!queue_.end_stall())
     return false;
   GSTDRM_DEBUG("setting %s up anew", scanout_.describe().c_str());
-  queue_.forget_lost_flip();
   forget_what_is_shown();
   return true;
 }
@@ -1126,28 +1129,20 @@ void Display::turn_off()
     return;
   queue_.drain(kDrainTimeout_ns);
   GSTDRM_DEBUG("turning off %s", scanout_.describe().c_str());
-  bool is_off = false;
-  queue_.exclusively([&] { is_off = scanout_.turn_off(); });
-  if (!is_off) // a framebuffer that goes takes the buffer off the screen, before upstream has it
+  // a framebuffer that goes takes the buffer off the screen, before upstream has it
+  if (!queue_.exclusively([this] { return scanout_.turn_off(); }))
     cache_.clear();
-  queue_.clear();
-  require_first_frame();
-  publish_nothing_shown();
+  forget_frames();
 }
 
 void Display::blank()
 {
-  bool is_hidden = false;
   if (scanout_.is_set()) {
     queue_.drain(kDrainTimeout_ns);
-    queue_.exclusively([&] { is_hidden = scanout_.hide_picture(); });
-  }
-  if (is_hidden) {
-    queue_.clear();
-    require_first_frame();
-    publish_nothing_shown();
-  } else {
-    turn_off();
+    if (queue_.exclusively([this] { return scanout_.hide_picture(); }))
+      forget_frames();
+    else
+      turn_off();
   }
   cache_.clear();
 }

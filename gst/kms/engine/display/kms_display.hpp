@@ -229,7 +229,7 @@ private:
   bool take_view();
   void tell(const Report &report) noexcept;
   template <typename Event> void handle(const Event &event) noexcept;
-  void publish_nothing_shown();
+  void forget_frames();
   void require_first_frame() noexcept;
   // what the event thread reports
   void wake_loop();
@@ -247,7 +247,8 @@ private:
   bool has_untested_rows(const Frame &frame);
   Result<Shown> show_tested(Frame &frame, const std::optional<View> &before);
   Result<Shown> not_shown(const Error &why);
-  Result<std::vector<ModeTry>> choose_modes(const Picture &picture);
+  Result<std::vector<ModeTry>> modes_for(const Picture &picture);
+  Result<void> choose_modes(const Picture &picture);
   [[nodiscard]] Error explain(const Error &error) const;
   // an output that another program has lit
   Result<void> check_joined_plane();

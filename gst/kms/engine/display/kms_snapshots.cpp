@@ -100,13 +100,6 @@ Result<void> Snapshots::write_attached(std::uint32_t framebuffer_id)
   return {};
 }
 
-int Snapshots::attach(bool attached)
-{
-  int ret = 0;
-  queue_.exclusively([&] { ret = scanout_.attach_writeback(attached); });
-  return ret;
-}
-
 // Into a buffer of the mode's size. The connector is attached for this picture alone: it takes
 // bandwidth, keeps some devices from modes and planes that they have without it, and wakes them for
 // nothing.
@@ -116,6 +109,9 @@ Result<Snapshot> Snapshots::write_back(std::uint32_t fourcc, const drmModeModeIn
       DumbBuffer::create(device_, fourcc, mode.hdisplay, mode.vdisplay);
   if (!buffer)
     return buffer.error();
+  const auto attach = [this](bool attached) {
+    return queue_.exclusively([&] { return scanout_.attach_writeback(attached); });
+  };
   if (const int ret = attach(true); ret != 0)
     return device_error("The driver refused to attach the writeback connector of " +
                             device_->name() + ": " + errno_text(-ret) + ".",
@@ -127,7 +123,7 @@ Result<Snapshot> Snapshots::write_back(std::uint32_t fourcc, const drmModeModeIn
   Result<std::vector<std::uint8_t>> pixels = (*buffer)->read();
   if (!pixels)
     return pixels.error();
-  return Snapshot{fourcc, mode.hdisplay, mode.vdisplay, std::move(*pixels)};
+  return Snapshot{mode.hdisplay, mode.vdisplay, std::move(*pixels)};
 }
 
 } // namespace gstdrm::kms

@@ -23,10 +23,9 @@
 namespace gstdrm::kms {
 
 struct Snapshot {
-  std::uint32_t fourcc = 0; // XR24 or AR24
   std::uint32_t width = 0;
   std::uint32_t height = 0;
-  std::vector<std::uint8_t> pixels; // rows without padding
+  std::vector<std::uint8_t> pixels; // XR24 or AR24; rows without padding
 };
 
 // Sizes that an output can show, in pixels.
@@ -101,7 +100,6 @@ public:
 
 private:
   [[nodiscard]] Result<std::uint32_t> fourcc() const;
-  int attach(bool attached); // 0 or a negative errno
   Result<Snapshot> write_back(std::uint32_t fourcc, const drmModeModeInfo &mode);
   Result<void> write_attached(std::uint32_t framebuffer_id);
 
