@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstdmabuftransform.hpp"
 
+#include <array>
 #include <mutex>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/pixel_copy.hpp>
+#include <gst/drm/element/property_rows.hpp>
 #include <gst/drm/element/transform_query.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
@@ -385,11 +387,10 @@ GstFlowReturn Transformer::refuse_copy(const char *reason, const char *advice, c
 
 // --- the GObject shell ---------------------------------------------------------------------------
 
+using gstdrm::common_property;
 using gstdrm::logging;
 using gstdrm::posting;
 using gstdrm::Transformer;
-
-enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS, PROP_IMPLICIT_MODIFIER };
 
 G_DEFINE_ABSTRACT_TYPE(GstDmaBufTransform, gst_dmabuf_transform, GST_TYPE_BASE_TRANSFORM)
 
@@ -413,29 +414,26 @@ static GstFlowReturn gst_dmabuf_transform_transform(GstBaseTransform *, GstBuffe
   return GST_FLOW_OK;
 }
 
+static constexpr std::array transform_properties{
+    common_property<&Transformer::zero_copy>(),
+    common_property<&Transformer::implicit_modifier>(),
+};
+
 static void gst_dmabuf_transform_set_property(GObject *object, guint id, const GValue *value,
-                                              GParamSpec *pspec) noexcept
+                                              GParamSpec *pspec)
 {
-  if (id == PROP_ZERO_COPY)
-    transformer_of(object).zero_copy = gstdrm::zero_copy_from(value);
-  else if (id == PROP_IMPLICIT_MODIFIER)
-    transformer_of(object).implicit_modifier = gstdrm::implicit_modifier_from(value);
-  else
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  gstdrm::set_property(object, transform_properties, id, value, pspec,
+                       [object](const auto &set) { set(transformer_of(object)); });
 }
 
 static void gst_dmabuf_transform_get_property(GObject *object, guint id, GValue *value,
                                               GParamSpec *pspec)
 {
   const Transformer &transformer = transformer_of(object);
-  if (id == PROP_ZERO_COPY)
-    gstdrm::set_zero_copy(value, transformer.zero_copy);
-  else if (id == PROP_DRM_STATS)
+  if (id == gstdrm::kStatsId)
     g_value_take_boxed(value, transformer.stats_structure());
-  else if (id == PROP_IMPLICIT_MODIFIER)
-    gstdrm::set_implicit_modifier(value, transformer.implicit_modifier);
   else
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+    gstdrm::get_property(object, transform_properties, id, value, pspec, transformer);
 }
 
 static void gst_dmabuf_transform_finalize(GObject *object) noexcept
@@ -455,14 +453,14 @@ static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
                           "dmabuf upload and download: caps");
   gstdrm::connect_log<debug_category>(); // of the core
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
-  object_class->set_property = gst_dmabuf_transform_set_property;
+  object_class->set_property = logging<gst_dmabuf_transform_set_property>;
   object_class->get_property = logging<gst_dmabuf_transform_get_property>;
   object_class->finalize = gst_dmabuf_transform_finalize;
   gstdrm::install_common_properties(
-      object_class, {PROP_ZERO_COPY, "Whether frames may be copied by the CPU", PROP_DRM_STATS,
+      object_class, {gstdrm::row_id<0>, "Whether frames may be copied by the CPU", gstdrm::kStatsId,
                      "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
                      "last-copy-reason, waits",
-                     PROP_IMPLICIT_MODIFIER,
+                     gstdrm::row_id<1>,
                      "Caps that name no modifier (memory:DMABuf without DMA_DRM): of linear frames "
                      "(linear), or never used (all others: a CPU has no driver that knows)"});
 

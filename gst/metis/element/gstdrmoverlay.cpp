@@ -38,7 +38,7 @@
 #include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/element/needs.hpp>
-#include <gst/drm/element/properties.hpp>
+#include <gst/drm/element/property_rows.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
@@ -335,19 +335,22 @@ void Scene::forget()
 
 // --- the element ---------------------------------------------------------------------------------
 
+struct OverlaySettings {
+  std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer};
+  std::atomic<ImplicitModifier> implicit_modifier{ImplicitModifier::Auto};
+  std::atomic<bool> labels{true};
+};
+
 // drmoverlay without GObject. Any thread uses zero_copy, implicit_modifier, labels, stats(),
 // ask_again(), waits.raise() and waits.clear(); the streaming thread, or a state change while there
 // is none, uses the rest.
-class Overlayer {
+class Overlayer : public OverlaySettings {
 public:
   explicit Overlayer(GstBaseTransform *element)
       : caps(element), element_(element), copier_(element, [this] { return failure_.claim(); })
   {
   }
 
-  std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer};
-  std::atomic<ImplicitModifier> implicit_modifier{ImplicitModifier::Auto};
-  std::atomic<bool> labels{true};
   Interrupt waits;
   PassedCaps caps;
   [[nodiscard]] GstStructure *stats() const;
@@ -625,10 +628,13 @@ Result<GstPtr<GstBuffer>> Overlayer::copy(GstBuffer *input)
 
 } // namespace gstdrm
 
+using gstdrm::common_property;
 using gstdrm::GstPtr;
 using gstdrm::logging;
 using gstdrm::Overlayer;
+using gstdrm::OverlaySettings;
 using gstdrm::posting;
+using gstdrm::property;
 
 #define GST_TYPE_DRM_OVERLAY (gst_drm_overlay_get_type())
 G_DECLARE_FINAL_TYPE(GstDrmOverlay, gst_drm_overlay, GST, DRM_OVERLAY, GstBaseTransform)
@@ -638,8 +644,6 @@ struct _GstDrmOverlay {
   Overlayer *overlayer; // made in init, deleted in finalize
 };
 
-enum { OVERLAY_LABELS = 1, OVERLAY_ZERO_COPY, OVERLAY_DRM_STATS, OVERLAY_IMPLICIT_MODIFIER };
-
 G_DEFINE_TYPE(GstDrmOverlay, gst_drm_overlay, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(drmoverlay, "drmoverlay", GST_RANK_NONE, GST_TYPE_DRM_OVERLAY)
 
@@ -648,32 +652,32 @@ static Overlayer &overlayer_of(gpointer element) noexcept
   return *static_cast<GstDrmOverlay *>(element)->overlayer;
 }
 
-static void gst_drm_overlay_set_property(GObject *object, guint id, const GValue *value,
-                                         GParamSpec *spec) noexcept
+static const auto &overlay_properties()
 {
-  if (id == OVERLAY_LABELS)
-    overlayer_of(object).labels = g_value_get_boolean(value) != FALSE;
-  else if (id == OVERLAY_ZERO_COPY)
-    overlayer_of(object).zero_copy = gstdrm::zero_copy_from(value);
-  else if (id == OVERLAY_IMPLICIT_MODIFIER)
-    overlayer_of(object).implicit_modifier = gstdrm::implicit_modifier_from(value);
-  else
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+  using S = OverlaySettings;
+  static constexpr std::array rows{
+      common_property<&S::zero_copy>(),
+      common_property<&S::implicit_modifier>(),
+      property<&S::labels>("labels", "Labels", "Write what each box is, and how certain that is",
+                           gstdrm::kPlayingProperty),
+  };
+  return rows;
 }
 
-static void gst_drm_overlay_get_property(GObject *object, guint id, GValue *value,
-                                         GParamSpec *spec) noexcept
+static void gst_drm_overlay_set_property(GObject *object, guint id, const GValue *value,
+                                         GParamSpec *spec)
 {
-  if (id == OVERLAY_LABELS)
-    g_value_set_boolean(value, overlayer_of(object).labels);
-  else if (id == OVERLAY_ZERO_COPY)
-    gstdrm::set_zero_copy(value, overlayer_of(object).zero_copy);
-  else if (id == OVERLAY_IMPLICIT_MODIFIER)
-    gstdrm::set_implicit_modifier(value, overlayer_of(object).implicit_modifier);
-  else if (id == OVERLAY_DRM_STATS)
-    g_value_take_boxed(value, overlayer_of(object).stats());
+  gstdrm::set_property(object, overlay_properties(), id, value, spec,
+                       [object](const auto &set) { set(overlayer_of(object)); });
+}
+
+static void gst_drm_overlay_get_property(GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  const Overlayer &overlayer = overlayer_of(object);
+  if (id == gstdrm::kStatsId)
+    g_value_take_boxed(value, overlayer.stats());
   else
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    gstdrm::get_property(object, overlay_properties(), id, value, spec, overlayer);
 }
 
 static gboolean gst_drm_overlay_query(GstBaseTransform *trans, GstPadDirection direction,
@@ -734,22 +738,17 @@ static void gst_drm_overlay_class_init(GstDrmOverlayClass *klass)
 {
   GST_DEBUG_CATEGORY_INIT(gst_drm_overlay_debug, "drmoverlay", 0, "Boxes and labels over a frame");
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
-  object_class->set_property = gst_drm_overlay_set_property;
-  object_class->get_property = gst_drm_overlay_get_property;
+  object_class->set_property = logging<gst_drm_overlay_set_property>;
+  object_class->get_property = logging<gst_drm_overlay_get_property>;
   object_class->finalize = gst_drm_overlay_finalize;
-  g_object_class_install_property(
-      object_class, OVERLAY_LABELS,
-      g_param_spec_boolean("labels", "Labels", "Write what each box is, and how certain that is",
-                           TRUE,
-                           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                    GST_PARAM_MUTABLE_PLAYING)));
+  gstdrm::install_properties(object_class, overlay_properties());
   gstdrm::install_common_properties(
       object_class,
-      {OVERLAY_ZERO_COPY, "What to do where boxes have to be drawn on a copy of the frame",
-       OVERLAY_DRM_STATS,
+      {gstdrm::row_id<0>, "What to do where boxes have to be drawn on a copy of the frame",
+       gstdrm::kStatsId,
        "Counters since start: frames, objects, compositions, drawn, copies, bytes-copied, "
        "last-copy-reason, waits",
-       OVERLAY_IMPLICIT_MODIFIER,
+       gstdrm::row_id<1>,
        "Frames of caps that name no modifier (memory:DMABuf without DMA_DRM): drawn on by the CPU "
        "as linear ones (linear), or never (all others)"});
 

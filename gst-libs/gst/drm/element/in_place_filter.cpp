@@ -34,8 +34,7 @@ public:
   // Any thread.
   [[nodiscard]] InPlaceFilter &filter() noexcept { return *filter_; }
   [[nodiscard]] const InPlaceFilter &filter() const noexcept { return *filter_; }
-  void set_zero_copy(ZeroCopy zero_copy) noexcept { zero_copy_ = zero_copy; }
-  [[nodiscard]] ZeroCopy zero_copy() const noexcept { return zero_copy_; }
+  std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer};
   [[nodiscard]] GstStructure *stats() const { return stats_.to_structure(); }
   // Any thread: the streaming thread leaves a wait for a fence, and waits for none until start() or
   // the end of a flush.
@@ -62,7 +61,6 @@ private:
   GstBaseTransform *const element_; // owns this
   const std::unique_ptr<InPlaceFilter> filter_;
   const char *const suggestion_;
-  std::atomic<ZeroCopy> zero_copy_{ZeroCopy::Prefer};
   Stats stats_;
   FailedNegotiation failure_;
   Interrupt interrupt_;    // of the wait for a producer
@@ -99,7 +97,7 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *)
 {
   InPlaceFrames &frames = frames_of(object);
   if (id == PROP_ZERO_COPY)
-    frames.set_zero_copy(zero_copy_from(value));
+    frames.zero_copy = static_cast<ZeroCopy>(g_value_get_enum(value));
   else
     frames.filter().set_property(id, value);
 }
@@ -108,7 +106,7 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *)
 {
   const InPlaceFrames &frames = frames_of(object);
   if (id == PROP_ZERO_COPY)
-    set_zero_copy(value, frames.zero_copy());
+    g_value_set_enum(value, static_cast<gint>(frames.zero_copy.load()));
   else if (id == PROP_DRM_STATS)
     g_value_take_boxed(value, frames.stats());
   else
@@ -357,7 +355,7 @@ GstFlowReturn InPlaceFrames::fail_frame(const Error &error, const char *advice)
 
 GstFlowReturn InPlaceFrames::copy(GstBuffer *input, GstBuffer **output)
 {
-  if (zero_copy_ == ZeroCopy::Require)
+  if (zero_copy == ZeroCopy::Require)
     return fail({ErrorCode::Unsupported,
                  "zero-copy=require forbids to copy a frame that another element holds too. Put "
                  "this element before the tee, or set zero-copy=prefer.",

@@ -24,24 +24,4 @@ struct CommonProperties {
 
 void install_common_properties(GObjectClass *klass, const CommonProperties &properties);
 
-// The value of `zero-copy`, both ways.
-inline ZeroCopy zero_copy_from(const GValue *value)
-{
-  return static_cast<ZeroCopy>(g_value_get_enum(value));
-}
-inline void set_zero_copy(GValue *value, ZeroCopy zero_copy)
-{
-  g_value_set_enum(value, static_cast<gint>(zero_copy));
-}
-
-// The value of `implicit-modifier`, both ways.
-inline ImplicitModifier implicit_modifier_from(const GValue *value)
-{
-  return static_cast<ImplicitModifier>(g_value_get_enum(value));
-}
-inline void set_implicit_modifier(GValue *value, ImplicitModifier implicit_modifier)
-{
-  g_value_set_enum(value, static_cast<gint>(implicit_modifier));
-}
-
 } // namespace gstdrm
