@@ -17,18 +17,18 @@ GST_DEBUG_CATEGORY_EXTERN(gst_egl_dmabuf_upload_debug);
 
 namespace gstdrm {
 
-struct FrameReleases::Lease {
+struct FrameReleases::HeldFrame {
   std::shared_ptr<FrameReleases> releases;
   GstPtr<GstBuffer> in;
-  const std::uint64_t sleep; // of the GL thread, when the frame was handed out
+  const std::uint64_t sleep; // GlThread::sleep() when the frame was handed out
 
-  Lease(std::shared_ptr<FrameReleases> to, GstPtr<GstBuffer> frame)
+  HeldFrame(std::shared_ptr<FrameReleases> to, GstPtr<GstBuffer> frame)
       : releases(std::move(to)), in(std::move(frame)), sleep(releases->thread_->sleep())
   {
   }
-  Lease(const Lease &) = delete;
-  Lease &operator=(const Lease &) = delete;
-  ~Lease()
+  HeldFrame(const HeldFrame &) = delete;
+  HeldFrame &operator=(const HeldFrame &) = delete;
+  ~HeldFrame()
   {
     try {
       if (!releases->is_unread(sleep))
@@ -40,15 +40,15 @@ struct FrameReleases::Lease {
 
   static void end(gpointer data) noexcept
   {
-    const std::unique_ptr<Lease> lease(static_cast<Lease *>(data));
+    const std::unique_ptr<HeldFrame> held(static_cast<HeldFrame *>(data));
   }
 };
 
 namespace {
 
-GQuark lease_quark()
+GQuark held_frame_quark()
 {
-  static const GQuark quark = g_quark_from_static_string("gst-drm-egl-lease");
+  static const GQuark quark = g_quark_from_static_string("gst-drm-egl-held-frame");
   return quark;
 }
 
@@ -96,10 +96,10 @@ void FrameReleases::hold(GstBuffer *out, GstBuffer *in)
     gst_buffer_add_parent_buffer_meta(out, in);
     return;
   }
-  auto lease = std::make_unique<Lease>(shared_from_this(), GstPtr<GstBuffer>::share(in));
+  auto held = std::make_unique<HeldFrame>(shared_from_this(), GstPtr<GstBuffer>::share(in));
   const auto holder = GstPtr<GstBuffer>::adopt(gst_buffer_new());
-  gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(holder.get()), lease_quark(), lease.release(),
-                            Lease::end);
+  gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(holder.get()), held_frame_quark(), held.release(),
+                            HeldFrame::end);
   gst_buffer_add_parent_buffer_meta(out, holder.get());
 }
 
@@ -109,9 +109,10 @@ void FrameReleases::release(GstBuffer *in)
     give_back(GstPtr<GstBuffer>::share(in));
 }
 
-// The GL thread has slept ever since the frame was handed out, and nobody shares its textures: no
-// GL command can have read the frame, and there is nothing to finish. That a frame was not mapped
-// would say less, as textures are drawn without a map, too (gst_gl_memory_get_texture_id()).
+// Whether no GL command can have read the frame, so that there is nothing to finish: the GL thread
+// has been in the same poll() since the frame was handed out, and no other context shares the
+// textures. That a frame was not mapped would say less, as textures are drawn without a map, too
+// (gst_gl_memory_get_texture_id()).
 bool FrameReleases::is_unread(std::uint64_t sleep) const noexcept
 {
   return need_ == Need::Finished && sleep != 0 && thread_->sleep() == sleep;

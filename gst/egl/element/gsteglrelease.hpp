@@ -56,8 +56,8 @@ public:
   void wake();
 
 private:
-  struct Lease; // of one frame: gives it back when it is destroyed
-  // `sleep` is that of the GL thread when the frame was handed out.
+  struct HeldFrame; // gives its frame back when it is destroyed
+  // `sleep` is GlThread::sleep() when the frame was handed out.
   [[nodiscard]] bool is_unread(std::uint64_t sleep) const noexcept;
   void give_back(GstPtr<GstBuffer> in);
   void release_waiting(bool has_context);

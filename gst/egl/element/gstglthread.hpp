@@ -15,13 +15,12 @@
 
 namespace gstdrm {
 
-// Everything that a GstGLContext does with GL, for elements and for applications, is a job of the
-// main loop that its thread runs. While that loop sleeps in one and the same sleep, no command was
-// given to GL by that thread. Jobs of this class wake it, and count as part of the sleep.
+// Watches the main loop of a GL thread. Everything that a GstGLContext does with GL, for elements
+// and for applications, is dispatched by that loop: within one poll() of it, the thread gives GL no
+// command. Jobs of this class count as part of the poll() that they interrupt.
 class GlLoop {
 public:
-  // Reads no texture. `runs` is false where the loop came to no end of it; then it is on any
-  // thread.
+  // Reads no texture. `runs` is false where the loop has ended; then it is on any thread.
   using Job = std::function<void(bool runs)>;
 
   GlLoop() = default;
@@ -31,11 +30,12 @@ public:
 
   // On the GL thread, in a job. A job that no main loop runs leaves nothing to watch.
   void watch();
-  // Number of the current poll(); 0 while dispatching or when not monitored. Any thread.
+  // Number of the current poll(), from 1; 0 while the loop dispatches, or when it is not watched.
+  // Any thread.
   [[nodiscard]] std::uint64_t sleep() const noexcept;
-  // Wakes the loop from its sleep for a job, which comes before all others that wait for the loop.
-  // Returns false, and does nothing, if it does not sleep. Any thread.
-  [[nodiscard]] bool wake_for(Job job);
+  // Has the loop run a job before all others that wait for it. Returns false, and does nothing, if
+  // no loop is watched. Any thread.
+  [[nodiscard]] bool run(Job job);
   // Ends jobs that a loop, which has ended, left over. Any thread.
   void drop_jobs();
 
@@ -48,7 +48,7 @@ private:
   static void finalize(GSource *source) noexcept;
 
   GSource *source_ = nullptr;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<State> state_; // the source has it too: its thread may be in one of the functions
 };
 
 // One for each GstGLContext and element. Any thread, except where a function says otherwise. The
@@ -78,7 +78,7 @@ public:
   void run_later(std::function<void(bool has_context)> job);
 
   // The same for a job that reads no texture and need not wait for what was given to that thread
-  // before. It costs less where the GL thread sleeps, and leaves sleep() as it is.
+  // before. It leaves sleep() as it is.
   void run_soon(std::function<void(bool has_context)> job);
 
   // Sleeps until the GL thread has done all that it was given, without a limit (run_on()).
@@ -90,9 +90,8 @@ public:
   // from the next pipeline (GstGLDisplayEGL terminates it).
   void retire() noexcept;
 
-  // Which sleep of the GL thread it is that lasts now; 0 where that thread is awake, or another
-  // context shares textures with this one. The same number twice, and not 0: in between, nobody
-  // drew with a texture of this context.
+  // GlLoop::sleep(), and 0 where another context shares textures with this one. The same number
+  // twice, and not 0: in between, nobody drew with a texture of this context.
   [[nodiscard]] std::uint64_t sleep() const noexcept;
 
   // Hops that somebody slept for.
