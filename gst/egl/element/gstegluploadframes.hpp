@@ -32,7 +32,7 @@ namespace gstdrm {
 struct UploadStream {
   GstDrmVideoInfo in{};
   GstPtr<GstCaps> out_caps;        // memory:GLMemory, fixed
-  std::optional<TextureForm> form; // nothing: every frame is copied
+  std::optional<TextureForm> form; // nullopt: every frame is copied
   egl::ColorHints hints;           // for the driver
   egl::YuvColours colours;         // of frames that are drawn
   bool may_copy = true;            // a frame that cannot be imported is copied, where it is linear

@@ -14,7 +14,7 @@
 
 namespace gstdrm {
 
-// The compositions of a buffer, lowest first; none: nothing lies over the frame.
+// The compositions of a buffer, lowest first; empty if nothing lies over the frame.
 std::vector<GstVideoOverlayComposition *> compositions_of(GstBuffer *buffer);
 
 // false: GStreamer does not draw on frames of that format.

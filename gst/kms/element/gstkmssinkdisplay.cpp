@@ -99,7 +99,7 @@ std::uint32_t rotation_of(GstVideoOrientationMethod direction)
   }
 }
 
-// Nothing: the value is of a type that no KMS property has.
+// Returns nullopt if no KMS property has values of that type.
 std::optional<kms::PropertyWish> read_wish(const std::string &name, const GValue *value)
 {
   if (G_VALUE_HOLDS_STRING(value) && g_value_get_string(value))

@@ -19,7 +19,6 @@
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 
-#include "kms_device.hpp"
 #include "kms_event_loop.hpp"
 #include "kms_hotplug.hpp"
 #include "kms_reservation.hpp"

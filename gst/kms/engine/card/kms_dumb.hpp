@@ -78,12 +78,12 @@ std::optional<FrameLayout> scratch_layout(Format format, std::uint32_t width, st
 // One dumb buffer with room for every pair of a set; its contents are never shown.
 class ScratchBuffer {
 public:
-  // Nothing: scratch_layout() knows none of the pairs, or the device has no memory.
+  // Returns nullptr if scratch_layout() knows none of the pairs, or the device has no memory.
   static std::unique_ptr<ScratchBuffer> create(const std::shared_ptr<Device> &device,
                                                const FormatSet &pairs, std::uint32_t width,
                                                std::uint32_t height);
-  // Nothing: the pair has no known layout, or the device refuses this framebuffer, which does not
-  // mean that it refuses every framebuffer of the pair.
+  // Returns nullopt if the pair has no known layout, or the device refuses this framebuffer, which
+  // does not mean that it refuses every framebuffer of the pair.
   [[nodiscard]] std::optional<FramebufferId> framebuffer(Format format) const;
 
 private:

@@ -19,7 +19,7 @@ std::optional<std::int32_t> as_number(std::uint64_t value)
   return static_cast<std::int32_t>(number);
 }
 
-// Nothing: the object has no such property, or one that nobody can set.
+// Returns nullopt if the object has no such property, or nobody can set it.
 std::optional<BalanceChannel> channel_of(BalanceKind kind, const PropertySet &properties)
 {
   const Property *property = find(properties, kBalanceProperties[static_cast<std::size_t>(kind)]);
@@ -32,7 +32,7 @@ std::optional<BalanceChannel> channel_of(BalanceKind kind, const PropertySet &pr
   return BalanceChannel{kind, *low, *high, *found};
 }
 
-// Nothing: not every plane for the picture has it alike.
+// Returns nullopt unless every plane for the picture has it alike.
 std::optional<BalanceChannel> on_planes(BalanceKind kind, const Output &output)
 {
   std::optional<BalanceChannel> common;

@@ -20,7 +20,7 @@ inline constexpr std::size_t kBalanceKinds = 4;
 inline constexpr std::array<const char *, kBalanceKinds> kBalanceProperties = {
     "brightness", "contrast", "saturation", "hue"};
 
-// What the viewer has set; nothing: what the driver has.
+// What the viewer has set; nullopt: the driver's value stays.
 using Balance = std::array<std::optional<std::int32_t>, kBalanceKinds>;
 
 // What can be set.

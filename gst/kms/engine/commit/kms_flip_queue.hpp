@@ -43,7 +43,7 @@ public:
   // then `next` has what is shown in place of it. A commit for a writeback is refused whole. 0, or
   // a negative errno, which leaves `next.frame` as it was.
   virtual int flip(Commit &next) = 0;
-  // When the display's last vblank was, CLOCK_MONOTONIC in ns; nothing: the device does not tell.
+  // When the display's last vblank was, CLOCK_MONOTONIC in ns; nullopt if the device does not tell.
   // Called with the queue's lock held.
   virtual std::optional<std::int64_t> last_vblank() { return {}; }
 };

@@ -93,7 +93,7 @@ bool takes_hdr(const Connector &connector, const HdrMetadata &hdr)
 }
 
 // What the cable has to carry: the connector's "max bpc" as it was found, or more where the picture
-// needs it. Nothing: the connector has no such property, or the application has set it.
+// needs it. Returns nullopt if the connector has no such property, or the application has set it.
 std::optional<std::uint64_t> wanted_bpc(const Connector &connector, const Plan &plan)
 {
   constexpr std::uint64_t kHdrBits = 10; // CTA-861-G: PQ and HLG show steps with less

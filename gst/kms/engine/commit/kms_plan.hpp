@@ -41,7 +41,7 @@ struct View {
   std::uint32_t rotation =
       DRM_MODE_ROTATE_0;         // DRM_MODE_ROTATE_* and DRM_MODE_REFLECT_*, counter-clockwise
   int zpos = -1;                 // of the plane; -1: what the driver has
-  std::optional<Rectangle> area; // of the mode, in its pixels; nothing: all of it
+  std::optional<Rectangle> area; // in pixels of the mode; nullopt: all of it
   Balance balance{};
   bool upright = true;               // on a panel that is mounted rotated
   bool rotation_is_optional = false; // without rotation, rather than not at all
@@ -154,7 +154,7 @@ void set_cursor(Request &request, const Output &output, const FlipProperties &id
                 const Cursor &cursor);
 
 // The value of the plane's rotation property that turns and reflects a picture as `wanted` says
-// (DRM_MODE_ROTATE_* and DRM_MODE_REFLECT_*); nothing: the plane cannot do that.
+// (DRM_MODE_ROTATE_* and DRM_MODE_REFLECT_*); nullopt if the plane cannot do that.
 std::optional<std::uint32_t> plane_rotation(const Plane &plane, std::uint32_t wanted);
 
 // The zpos that puts the plane over `under` (-1: none needs to be set); nullopt if it is under it.

@@ -62,7 +62,7 @@ struct PlaneSetup {
   int zpos = -1;                                 // -1: what the driver has
   ColorEncoding encoding = ColorEncoding::Bt601; // for YCbCr formats
   ColorRange range = ColorRange::Limited;
-  std::optional<Alpha> alpha; // nothing: the format has none
+  std::optional<Alpha> alpha; // nullopt if the format has none
 };
 
 class Request {

@@ -572,8 +572,8 @@ unsigned row_changes(const FramebufferRows &before, const FramebufferRows &now)
 
 // Waits until no commit is in flight and the frame's fence has signalled: the kernel would wait for
 // both in the mode set, without a limit. This is the one place where the streaming thread sleeps on
-// a fence; a flush or a stop ends the wait. Returns what became of the frame, or nothing: it can be
-// shown.
+// a fence; a flush or a stop ends the wait. Returns nullopt if the frame can
+// be shown, else what became of it.
 std::optional<Shown> Display::wait_before_mode_set(Frame &frame)
 {
   (void)end_stall();

@@ -293,7 +293,7 @@ private:
   const OutputRequest output_request_; // names the connector
   Connector connector_;                // as it was found last; by start() and the hotplug thread
   const bool has_cursor_;
-  const std::optional<Output> joined_; // as it was found; nothing: the sink sets the mode
+  const std::optional<Output> joined_; // as it was found; nullopt if the sink sets the mode
   const std::vector<BalanceChannel> balance_channels_;
   const SizeLimits framebuffers_; // what the driver makes framebuffers of
   FormatOffer offer_;
@@ -329,7 +329,7 @@ private:
   Picture picture_;
   std::vector<ModeTry> modes_;   // of picture_, best first; once it is shown: the mode on screen.
                                  // Not valid in the phase ModeUnknown
-  std::optional<Proved> proved_; // nothing: not tested with what is connected
+  std::optional<Proved> proved_; // nullopt: not tested with the display that is connected
   std::optional<FramebufferRows> rows_; // of the last frame
   unsigned untested_changes_ = 0;       // RowChange bits that the next frame's test commit is for
   unsigned tested_changes_ = 0; // RowChange bits that need no mode set, as a test commit showed

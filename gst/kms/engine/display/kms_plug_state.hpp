@@ -21,7 +21,7 @@ namespace gstdrm::kms {
 
 // What tells one display from another.
 struct Monitor {
-  std::vector<drmModeModeInfo> modes; // none: nothing is connected
+  std::vector<drmModeModeInfo> modes; // empty if nothing is connected
   std::vector<std::uint8_t> edid;     // empty if it has none
 };
 

@@ -17,7 +17,6 @@
 #include "engine/card/kms_device.hpp"
 #include "engine/card/kms_properties.hpp"
 #include "kms_mode.hpp"
-#include "kms_output.hpp"
 #include "kms_wishes.hpp"
 
 namespace gstdrm::kms {
@@ -104,7 +103,7 @@ std::optional<Connector> find_successor(Device &device, const Connector &old,
 std::optional<drmModeModeInfo> lit_mode(int drm_fd, const PropertySet &crtc);
 // The same, of the CRTC as it is now.
 std::optional<drmModeModeInfo> read_lit_mode(int drm_fd, std::uint32_t crtc_id);
-// When its last vblank was, CLOCK_MONOTONIC in ns; nothing: its driver has none, or it is dark.
+// When its last vblank was, CLOCK_MONOTONIC in ns; nullopt if its driver has none, or it is dark.
 std::optional<std::int64_t> last_vblank(int drm_fd, std::uint32_t crtc_id);
 
 struct Resources {
@@ -154,8 +153,8 @@ struct Output {
   bool tearing = false;
   bool plane_named = false; // by the request: planes that it does not name are the application's
   // The mode that another program has set on the CRTC, in which the picture is shown beside that
-  // program's planes (join_output()). All but the one plane is the other program's. Nothing: the
-  // output is the sink's own, mode sets included.
+  // program's planes (join_output()). All but the one plane is the other program's. nullopt if
+  // the output is the sink's own, mode sets included.
   std::optional<drmModeModeInfo> joined;
 
   // Union over the candidates.
