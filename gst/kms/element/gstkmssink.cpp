@@ -35,6 +35,15 @@ guint64 base_sink_dropped(GstBaseSink *sink)
   return dropped;
 }
 
+// GST_CLOCK_TIME_NONE if the caps say no rate.
+GstClockTime frame_duration(const GstVideoInfo &info)
+{
+  return GST_VIDEO_INFO_FPS_N(&info) > 0
+             ? gst_util_uint64_scale_int(GST_SECOND, GST_VIDEO_INFO_FPS_D(&info),
+                                         GST_VIDEO_INFO_FPS_N(&info))
+             : GST_CLOCK_TIME_NONE;
+}
+
 // A flip takes one refresh: after this time something is stuck.
 constexpr std::int64_t kDrainTimeout_ns = 2'000'000'000;
 
@@ -334,16 +343,15 @@ GstFlowReturn KmsSink::wait_preroll()
 
 void KmsSink::get_times(GstBuffer *buffer, GstClockTime *start, GstClockTime *end)
 {
-  const GstVideoInfo &vinfo = frames_.video_info();
   *start = GST_BUFFER_PTS_IS_VALID(buffer) ? GST_BUFFER_PTS(buffer) : GST_BUFFER_DTS(buffer);
   *end = GST_CLOCK_TIME_NONE;
   if (!GST_CLOCK_TIME_IS_VALID(*start))
     return;
-  if (GST_BUFFER_DURATION_IS_VALID(buffer))
-    *end = *start + GST_BUFFER_DURATION(buffer);
-  else if (GST_VIDEO_INFO_FPS_N(&vinfo) > 0)
-    *end = *start + gst_util_uint64_scale_int(GST_SECOND, GST_VIDEO_INFO_FPS_D(&vinfo),
-                                              GST_VIDEO_INFO_FPS_N(&vinfo));
+  const GstClockTime duration = GST_BUFFER_DURATION_IS_VALID(buffer)
+                                    ? GST_BUFFER_DURATION(buffer)
+                                    : frame_duration(frames_.video_info());
+  if (GST_CLOCK_TIME_IS_VALID(duration))
+    *end = *start + duration;
   keep_if_late(buffer);
 }
 
@@ -643,15 +651,11 @@ GstEvent *KmsSink::with_flip_time(GstEvent *event)
   gst_event_parse_qos(event, &type, &proportion, &jitter, &timestamp);
   if (jitter >= late->late_ns)
     return nullptr;
-  const GstVideoInfo &vinfo = frames_.video_info();
   double slower = proportion;
-  if (GST_VIDEO_INFO_FPS_N(&vinfo) > 0) {
-    const GstClockTime duration = gst_util_uint64_scale_int(
-        GST_SECOND, GST_VIDEO_INFO_FPS_D(&vinfo), GST_VIDEO_INFO_FPS_N(&vinfo));
-    // The time of so many frames went by for each frame that was shown.
-    if (duration > 0)
-      slower = 1.0 + static_cast<double>(late->late_ns) / static_cast<double>(duration);
-  }
+  // The time of so many frames went by for each frame that was shown.
+  if (const GstClockTime duration = frame_duration(frames_.video_info());
+      GST_CLOCK_TIME_IS_VALID(duration) && duration > 0)
+    slower = 1.0 + static_cast<double>(late->late_ns) / static_cast<double>(duration);
   return gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, std::max(proportion, slower), late->late_ns,
                            late->stamp);
 }

@@ -467,12 +467,15 @@ void Display::publish_output()
   });
 }
 
-// Pictures may be larger than every mode where planes scale. Where the only plane has to cover the
-// CRTC, they are of a mode's size.
-SizeLimits Display::size_limits(const Output &output) const
+// Publishes the sizes of pictures. They may be larger than every mode where planes scale. Where the
+// only plane has to cover the CRTC, they are of a mode's size.
+void Display::publish_limits(const Output &output)
 {
+  const auto publish = [this](const SizeLimits &limits) {
+    screen_.change([&](Screen &screen) { screen.limits = limits; });
+  };
   if (scanout_.scales_down() && !scanout_.covers_only())
-    return framebuffers_;
+    return publish(framebuffers_);
   SizeLimits limits{framebuffers_.min_width, framebuffers_.min_height};
   std::vector<drmModeModeInfo> modes = output.connector.modes;
   if (output.joined)
@@ -494,13 +497,7 @@ SizeLimits Display::size_limits(const Output &output) const
       std::max(std::min(limits.max_height, framebuffers_.max_height), limits.min_height);
   if (scanout_.covers_only())
     limits.only = mode_sizes(modes, output_request_.mode);
-  return limits;
-}
-
-void Display::publish_limits(const Output &output)
-{
-  const SizeLimits limits = size_limits(output);
-  screen_.change([&](Screen &screen) { screen.limits = limits; });
+  publish(limits);
 }
 
 std::string Display::fix_for(Format format) const

@@ -221,7 +221,6 @@ private:
   static constexpr std::int64_t kLookAgain_ns = 1'000'000'000;
   Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
           DisplayListener &listener);
-  [[nodiscard]] SizeLimits size_limits(const Output &output) const;
   void publish_limits(const Output &output);
   void publish_output();
   bool narrow_offer();
