@@ -198,7 +198,7 @@ END
 }
 
 # The list of sources without the connectors and the memory of this machine, which no file has.
-sources_alone() { sed '/^$/,$d' "$@"; }
+sources_alone() { awk '/^$/ { exit } /^[^ ]/ { of_card = 0 } !of_card { print } /^\/dev\/dri\/card/ { of_card = 1 }' "$@"; }
 
 # MANIFEST TABLE: Vulkan's devices, live and saved; against another GPU
 lists_vulkan() {
@@ -445,10 +445,13 @@ lists_the_box() {
     sources_alone "$work/out" >"$work/live" && gives 0 --save "$work/box.json" && gives 0 --load "$work/box.json" && cmp "$work/live" "$work/out"
 }
 
-# What a display is connected to, and where frames can come from; a heap that is not there is not listed.
+# By card: what it is connected to, its memory, its planes; then memory of no card, and what --machine says; a heap that is not
+# there is not listed.
 lists_connectors_and_memory() {
-  gives 0 && grep -qE '^  card1 Virtual-1 +connected, (off|shows [0-9]+x[0-9]+@[0-9.]+), [0-9]+ modes, prefers 1024x768@60\.00$' "$work/out" &&
-    grep -qE '^  udmabuf +/dev/udmabuf$' "$work/out" && grep -qE '^  dma-heap system +system$' "$work/out" && grep -qE '^  dumb card1 +/dev/dri/card1$' "$work/out" &&
+  gives 0 && diff - <(sed -n '/^\/dev\/dri\/card1$/,/ plane of /p' "$work/out" | awk '{ print $1 }') <<<$'/dev/dri/card1\nVirtual-1\nallocator=dumb\n'"$(primary)" &&
+    grep -qE '^  Virtual-1 +connected, (off|shows [0-9]+x[0-9]+@[0-9.]+), [0-9]+ modes, prefers 1024x768@60\.00$' "$work/out" &&
+    grep -qE '^  udmabuf +/dev/udmabuf$' "$work/out" && grep -qE '^  dma-heap system +system$' "$work/out" && grep -qE '^  allocator=dumb +/dev/dri/card1$' "$work/out" &&
+    [[ $(grep -c '^/dev/dri/card1$' "$work/out") == 1 ]] && grep -q '^yellow  contiguous memory: no heap of it$' "$work/out" && ! grep -q '^green' "$work/out" &&
     ! grep -q 'Writeback' "$work/out"
 }
 

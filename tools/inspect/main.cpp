@@ -150,7 +150,8 @@ Outcome<Machine> get_machine(const Options &options)
 int list(const Machine &machine)
 {
   if (!machine.sources.empty())
-    return print(list_machine(machine) + (machine.is_live ? list_resources() : ""));
+    return print(machine.is_live ? list_machine(machine, list_card) + list_resources(machine)
+                                 : list_machine(machine));
   print("No device of this machine lists formats: there is no display (/dev/dri/card*), no GPU "
         "(/dev/dri/renderD*), no EGL device and no /dev/video*.\n");
   return kNothing;

@@ -19,7 +19,7 @@
 #include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/drm.h>
 
-#include "machine.hpp"
+#include "../verify/machine_check.hpp"
 
 namespace inspect {
 
@@ -94,13 +94,12 @@ Connector read_connector(int fd, std::uint32_t id)
 
 std::string list_connectors(const std::string &node)
 {
-  const std::string card = std::filesystem::path(node).filename().string();
   const gstdrm::UniqueFd fd(::open(node.c_str(), O_RDWR | O_CLOEXEC));
   if (!fd)
-    return row(card, gstdrm::errno_text(errno));
+    return row("connectors", gstdrm::errno_text(errno));
   const Resources resources(drmModeGetResources(fd.get()));
   if (!resources)
-    return {}; // a GPU without displays
+    return row("connectors", "none: it has no displays");
   std::string text;
   for (int i = 0; i < resources->count_connectors; i++) {
     const Connector connector = read_connector(fd.get(), resources->connectors[i]);
@@ -108,11 +107,11 @@ std::string list_connectors(const std::string &node)
     if (!connector || connector->connector_type == DRM_MODE_CONNECTOR_WRITEBACK)
       continue;
     const char *type = drmModeGetConnectorTypeName(connector->connector_type);
-    text += row(card + " " + (type ? type : "Unknown") + "-" +
+    text += row(std::string(type ? type : "Unknown") + "-" +
                     std::to_string(connector->connector_type_id),
                 describe_connector(fd.get(), *connector));
   }
-  return text.empty() ? row(card, "no connector") : text;
+  return text.empty() ? row("connectors", "none") : text;
 }
 
 // The names in a directory that start with `prefix`, sorted.
@@ -139,24 +138,37 @@ std::string describe_memory(const std::string &name, GstDrmAllocatorKind kind, c
 
 } // namespace
 
-std::string list_resources()
+std::string list_card(const std::string &node)
 {
-  std::string text = "\nconnectors\n";
-  const std::vector<std::string> cards = names_in("/dev/dri", "card");
-  for (const std::string &card : cards)
-    text += list_connectors("/dev/dri/" + card);
-  if (cards.empty())
-    text += "  none: there is no /dev/dri/card*\n";
+  if (!node.starts_with("/dev/dri/card"))
+    return {};
+  return list_connectors(node) +
+         describe_memory("allocator=dumb", GST_DRM_ALLOCATOR_KIND_DUMB, node.c_str());
+}
 
-  text += "\nmemory for frames (dmabufupload's `allocator`), beside the gbm devices above\n";
+std::string list_resources(const Machine &machine)
+{
+  std::string text;
+  for (const std::string &card : names_in("/dev/dri", "card")) {
+    const std::string node = "/dev/dri/" + card;
+    if (std::none_of(machine.sources.begin(), machine.sources.end(),
+                     [&node](const Source &source) { return source.device == node; }))
+      text +=
+          (text.empty() ? "\ncards that list no formats\n" : "") + node + "\n" + list_card(node);
+  }
+  text +=
+      "\nmemory for frames (dmabufupload's `allocator`), beside the cards and gbm devices above\n";
   text += describe_memory("udmabuf", GST_DRM_ALLOCATOR_KIND_UDMABUF, nullptr);
   for (const std::string &heap : names_in("/dev/dma_heap", ""))
     text += describe_memory("dma-heap " + heap, GST_DRM_ALLOCATOR_KIND_DMA_HEAP, heap.c_str());
-  for (const std::string &card : cards) {
-    const std::string node = "/dev/dri/" + card;
-    text += describe_memory("dumb " + card, GST_DRM_ALLOCATOR_KIND_DUMB, node.c_str());
-  }
-  return text + describe_memory("memfd", GST_DRM_ALLOCATOR_KIND_MEMFD, nullptr);
+  text += describe_memory("memfd", GST_DRM_ALLOCATOR_KIND_MEMFD, nullptr);
+
+  std::vector<verify::Finding> findings = verify::check_machine("");
+  std::erase_if(findings, [](const verify::Finding &f) { return f.light == verify::Light::Green; });
+  if (!findings.empty())
+    text += "\nwhat could be better here (gst-drm-verify-1.0 --machine)\n" +
+            verify::write_findings(findings, false);
+  return text;
 }
 
 } // namespace inspect

@@ -226,16 +226,16 @@ bool same_device(const std::string &a, const std::string &b)
   return true;
 }
 
-// Whether the list can describe both in one block.
-bool is_alike(const Source &a, const Source &b)
+// What the list says behind the name of a source.
+std::string list_source(const Source &source)
 {
-  return a.kind == b.kind && a.device == b.device && a.problem == b.problem &&
-         describe(a) == describe(b) &&
-         std::equal(a.pairs.begin(), a.pairs.end(), b.pairs.begin(), b.pairs.end(),
-                    [](const Pair &x, const Pair &y) {
-                      return std::tie(x.fourcc, x.modifier, x.external_only) ==
-                             std::tie(y.fourcc, y.modifier, y.external_only);
-                    });
+  const std::string what = describe(source);
+  std::string text = (what.empty() ? "" : "  " + what) + "\n";
+  if (!source.problem.empty())
+    text += "  " + printable(source.problem) + "\n";
+  else if (source.pairs.empty())
+    text += "  no format that has a DRM name\n";
+  return text + list_pairs(source.pairs);
 }
 
 } // namespace
@@ -289,22 +289,34 @@ std::string refusals(const Side &source, const Side &sink)
   return text.empty() ? "nothing" : text;
 }
 
-std::string list_machine(const Machine &machine)
+std::string list_machine(const Machine &machine, std::string (*about)(const std::string &node))
 {
+  struct Block {
+    std::string names;
+    std::string told;
+  };
+  std::vector<std::string> nodes; // in the order of their first sources
+  std::map<std::string, std::vector<Block>> blocks;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> indices;
+  for (const Source &source : machine.sources) {
+    std::vector<Block> &device = blocks[source.device];
+    if (device.empty())
+      nodes.push_back(source.device);
+    std::string told = list_source(source);
+    const auto [found, is_new] =
+        indices.try_emplace({source.device, source.kind, told}, device.size());
+    // without a node they are different devices
+    if (is_new || (source.device.empty() && found->second + 1 != device.size()))
+      device.push_back({printable(source.name), std::move(told)});
+    else
+      device[found->second].names += ", " + printable(source.name);
+  }
   std::string text;
-  const std::vector<Source> &sources = machine.sources;
-  for (std::size_t i = 0; i < sources.size(); i++) {
-    const Source &source = sources[i];
-    text += printable(source.name);
-    while (i + 1 < sources.size() && is_alike(source, sources[i + 1])) // planes of one display
-      text += ", " + printable(sources[++i].name);
-    const std::string what = describe(source);
-    text += (what.empty() ? "" : "  " + what) + "\n";
-    if (!source.problem.empty())
-      text += "  " + printable(source.problem) + "\n";
-    else if (source.pairs.empty())
-      text += "  no format that has a DRM name\n";
-    text += list_pairs(source.pairs);
+  for (const std::string &node : nodes) {
+    if (!node.empty())
+      text += printable(node) + "\n" + (about ? about(node) : "");
+    for (const Block &block : blocks[node])
+      text += block.names + block.told;
   }
   return text;
 }

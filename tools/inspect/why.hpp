@@ -31,7 +31,9 @@ Caps caps_between(const std::string &link_error);
 // The fourccs with their modifiers, indented; fourccs with the same modifiers are listed together.
 std::string list_pairs(const std::vector<Pair> &pairs);
 
-// Each source with its pairs.
-std::string list_machine(const Machine &machine);
+// Each source with its pairs, by device; sources of a device that are alike share a block. `about`,
+// if it is given, tells more of a device.
+std::string list_machine(const Machine &machine,
+                         std::string (*about)(const std::string &node) = nullptr);
 
 } // namespace inspect
