@@ -6,8 +6,11 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -62,13 +65,15 @@ GQuark link_quark()
 
 PadLink &link_of(GstPad *pad)
 {
-  auto *link = static_cast<PadLink *>(g_object_get_qdata(G_OBJECT(pad), link_quark()));
-  if (!link) {
-    link = new PadLink;
-    g_object_set_qdata_full(G_OBJECT(pad), link_quark(), link,
-                            [](gpointer data) noexcept { delete static_cast<PadLink *>(data); });
-  }
-  return *link;
+  if (auto *link = static_cast<PadLink *>(g_object_get_qdata(G_OBJECT(pad), link_quark())))
+    return *link;
+  // another thread may send an event through the same pad
+  auto added = std::make_unique<PadLink>();
+  if (g_object_replace_qdata(
+          G_OBJECT(pad), link_quark(), nullptr, added.get(),
+          [](gpointer data) noexcept { delete static_cast<PadLink *>(data); }, nullptr))
+    return *added.release();
+  return *static_cast<PadLink *>(g_object_get_qdata(G_OBJECT(pad), link_quark()));
 }
 
 // The pad of an element that is no bin, behind the ghost pads of bins.
@@ -88,11 +93,24 @@ std::string name_of(GstPad *pad)
   return take(gst_object_get_name(GST_OBJECT_CAST(pad)));
 }
 
+bool has_stats(GstElement *element)
+{
+  return g_object_class_find_property(G_OBJECT_GET_CLASS(element), "drm-stats") != nullptr;
+}
+
+struct WeakElement {
+  WeakElement() { g_weak_ref_init(&ref, nullptr); }
+  WeakElement(const WeakElement &) = delete;
+  WeakElement &operator=(const WeakElement &) = delete;
+  ~WeakElement() { g_weak_ref_clear(&ref); }
+  GWeakRef ref{};
+};
+
 // Whom the hooks and the replaced map functions report to.
 class Verifier {
 public:
   Verifier(std::string path, std::uint64_t frames_wanted)
-      : file_(trace_, std::move(path)), frames_wanted_(frames_wanted)
+      : file_(trace_, std::move(path), [this] { read_all_stats(); }), frames_wanted_(frames_wanted)
   {
   }
 
@@ -100,6 +118,8 @@ public:
   void push(GstPad *pad, GstBufferList *list);
   void pushed(GstPad *pad);
   void changed(GstPad *pad);
+  void ask(GstPad *pad, GstQuery *query);
+  void answered(GstPad *pad, GstQuery *query);
   void created(GstObject *object);
   void stopped(GstElement *element);
   void mapped(GstMemory *memory, bool writes, gsize bytes);
@@ -107,12 +127,17 @@ public:
 
 private:
   Id element_of(GstPad *pad, GstElement *element);
+  void remember(GstElement *element);
+  void read_all_stats();
   void resolve(GstPad *pad, PadLink &link);
   Frame frame_of(GstBuffer *buffer);
   void look_at_fences(const PadLink &link, GstBuffer *buffer, std::int64_t now);
   void count(const PadLink &link, std::uint64_t frames);
 
   Trace trace_;
+  std::mutex counting_lock_; // guards the next; no element is called while it is held
+  std::map<GstElement *, WeakElement>
+      counting_; // with drm-stats; by address, which another may get
   TraceFile file_;
   const std::uint64_t frames_wanted_; // 0: no end
   std::atomic<bool> ended_{false};
@@ -127,6 +152,28 @@ Id Verifier::element_of(GstPad *pad, GstElement *element)
                         take(gst_object_get_name(GST_OBJECT_CAST(element))),
                         factory ? GST_OBJECT_NAME(factory) : G_OBJECT_TYPE_NAME(element),
                         GST_OBJECT_FLAG_IS_SET(element, GST_ELEMENT_FLAG_SINK));
+}
+
+// Elements that go on when the trace ends do not come by in stopped().
+void Verifier::remember(GstElement *element)
+{
+  if (!element || !has_stats(element))
+    return;
+  const std::lock_guard lock(counting_lock_);
+  g_weak_ref_set(&counting_[element].ref, element);
+}
+
+void Verifier::read_all_stats()
+{
+  std::vector<ElementPtr> elements;
+  {
+    const std::lock_guard lock(counting_lock_);
+    for (auto &[address, weak] : counting_)
+      elements.push_back(ElementPtr::adopt(static_cast<GstElement *>(g_weak_ref_get(&weak.ref))));
+  }
+  for (const ElementPtr &element : elements)
+    if (element)
+      stopped(element.get());
 }
 
 void Verifier::resolve(GstPad *pad, PadLink &link)
@@ -148,6 +195,8 @@ void Verifier::resolve(GstPad *pad, PadLink &link)
                      gst_structure_has_name(gst_caps_get_structure(caps.get(), 0), "video/x-raw");
   }
   link.link = trace_.link(element_of(pad, from.get()), element_of(sink.get(), to.get()), facts);
+  remember(from.get());
+  remember(to.get());
   link.is_sink = to && GST_OBJECT_FLAG_IS_SET(to.get(), GST_ELEMENT_FLAG_SINK);
   file_.start();
 }
@@ -201,7 +250,7 @@ void Verifier::look_at_fences(const PadLink &link, GstBuffer *buffer, std::int64
 
 void Verifier::push(GstPad *pad, GstBuffer *buffer)
 {
-  if (GST_IS_PROXY_PAD(pad))
+  if (GST_IS_PROXY_PAD(pad) || file_.has_ended())
     return; // a bin's, within the push of an element's pad
   PadLink &link = link_of(pad);
   if (link.stale.exchange(false, std::memory_order_relaxed) || link.peer != GST_PAD_PEER(pad))
@@ -221,7 +270,7 @@ void Verifier::push(GstPad *pad, GstBuffer *buffer)
 void Verifier::push(GstPad *pad, GstBufferList *list)
 {
   const guint length = gst_buffer_list_length(list);
-  if (length == 0 && !GST_IS_PROXY_PAD(pad))
+  if (length == 0 && !GST_IS_PROXY_PAD(pad) && !file_.has_ended())
     trace_.enter(kNone, {}, 0);
   for (guint i = 0; i < length; i++) {
     push(pad, gst_buffer_list_get(list, i));
@@ -232,7 +281,7 @@ void Verifier::push(GstPad *pad, GstBufferList *list)
 
 void Verifier::pushed(GstPad *pad)
 {
-  if (!GST_IS_PROXY_PAD(pad))
+  if (!GST_IS_PROXY_PAD(pad) && !file_.has_ended())
     trace_.leave();
 }
 
@@ -249,6 +298,28 @@ void Verifier::changed(GstPad *pad)
     link_of(pad).stale = true;
 }
 
+// Of all queries those in which elements allocate, or copy the frame that they keep
+// (gst_base_sink_drain() in gstbasesink.c).
+bool is_about_memory(GstPad *pad, GstQuery *query)
+{
+  return !GST_IS_PROXY_PAD(pad) && (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION ||
+                                    GST_QUERY_TYPE(query) == GST_QUERY_DRAIN);
+}
+
+void Verifier::ask(GstPad *pad, GstQuery *query)
+{
+  if (file_.has_ended() || !is_about_memory(pad, query))
+    return;
+  const ElementPtr element = ElementPtr::adopt(gst_pad_get_parent_element(pad));
+  trace_.ask(element_of(pad, element.get()), pad);
+}
+
+void Verifier::answered(GstPad *pad, GstQuery *query)
+{
+  if (!file_.has_ended() && is_about_memory(pad, query))
+    trace_.answered(pad);
+}
+
 // An allocator's functions are in place now, and no memory of it exists.
 void Verifier::created(GstObject *object)
 {
@@ -258,7 +329,7 @@ void Verifier::created(GstObject *object)
 
 void Verifier::stopped(GstElement *element)
 {
-  if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), "drm-stats"))
+  if (!has_stats(element))
     return;
   GstStructure *raw = nullptr;
   g_object_get(element, "drm-stats", &raw, nullptr);
@@ -278,7 +349,7 @@ void Verifier::stopped(GstElement *element)
 
 void Verifier::mapped(GstMemory *memory, bool writes, gsize bytes)
 {
-  if (!gst_is_dmabuf_memory(memory))
+  if (file_.has_ended() || !gst_is_dmabuf_memory(memory))
     return;
   const Id dmabuf = trace_.dmabuf(gst_dmabuf_memory_get_fd(memory));
   if (dmabuf != kNone)
@@ -328,6 +399,14 @@ void on_event(GObject *self, GstClockTime, GstPad *pad, GstEvent *event)
 {
   if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS)
     verifier_of(self).changed(pad);
+}
+void on_query(GObject *self, GstClockTime, GstPad *pad, GstQuery *query)
+{
+  verifier_of(self).ask(pad, query);
+}
+void on_answer(GObject *self, GstClockTime, GstPad *pad, GstQuery *query, gboolean)
+{
+  verifier_of(self).answered(pad, query);
 }
 void on_created(GObject *self, GstClockTime, GstObject *object)
 {
@@ -409,6 +488,8 @@ void constructed(GObject *object)
   hook<on_pushed>(tracer, "pad-push-post");
   hook<on_pushed>(tracer, "pad-push-list-post");
   hook<on_event>(tracer, "pad-push-event-pre");
+  hook<on_query>(tracer, "pad-query-pre");
+  hook<on_answer>(tracer, "pad-query-post");
   hook<on_created>(tracer, "object-created");
   hook<on_state>(tracer, "element-change-state-post");
 }

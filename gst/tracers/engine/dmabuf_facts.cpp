@@ -29,15 +29,11 @@ std::string_view trimmed(std::string_view text)
   return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
 }
 
-// The inode of a row "size flags mode count exp_name ino name"; nullopt for any other line. The
-// first four are hexadecimal digits but for the count.
-std::optional<std::uint64_t> inode_of_row(std::string_view line)
+// The number in a column, counted from 0; nullopt if there is none.
+std::optional<std::uint64_t> number_in(std::string_view line, std::size_t wanted)
 {
-  constexpr std::size_t kInodeColumn = 5;
-  if (line.empty() || line[0] == '\t' || line[0] == ' ')
-    return std::nullopt;
   std::string_view word;
-  for (std::size_t column = 0; column <= kInodeColumn; column++) {
+  for (std::size_t column = 0; column <= wanted; column++) {
     line = trimmed(line);
     const std::size_t end = line.find_first_of(" \t");
     word = line.substr(0, end);
@@ -45,10 +41,20 @@ std::optional<std::uint64_t> inode_of_row(std::string_view line)
     if (word.empty())
       return std::nullopt;
   }
-  std::uint64_t inode = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), inode);
-  return error == std::errc() && end == word.data() + word.size() ? std::optional(inode)
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return error == std::errc() && end == word.data() + word.size() ? std::optional(number)
                                                                   : std::nullopt;
+}
+
+// The inode of a row "size flags mode count exp_name ino name"; nullopt for any other line. The
+// first four are hexadecimal digits but for the count.
+std::optional<std::uint64_t> inode_of_row(std::string_view line)
+{
+  constexpr std::size_t kInodeColumn = 5;
+  if (line.empty() || line[0] == '\t' || line[0] == ' ')
+    return std::nullopt;
+  return number_in(line, kInodeColumn);
 }
 
 std::optional<std::string> read_all(const std::string &path)
@@ -102,6 +108,27 @@ std::optional<Attachments> read_attachments()
 {
   const std::optional<std::string> text = read_all(kBufinfo);
   return text ? std::optional(parse_attachments(*text)) : std::nullopt;
+}
+
+// Rows "address perms offset dev inode path" (proc_pid_maps(5)); the path of a dma-buf is its name
+// behind "/dmabuf:" (dmabuffs_dname() in drivers/dma-buf/dma-buf.c).
+std::set<std::uint64_t> parse_mapped(std::string_view maps)
+{
+  constexpr std::size_t kInodeColumn = 4;
+  std::set<std::uint64_t> found;
+  while (!maps.empty()) {
+    const std::string_view line = next_line(maps);
+    if (line.find(" /dmabuf:") == std::string_view::npos)
+      continue;
+    if (const std::optional<std::uint64_t> inode = number_in(line, kInodeColumn))
+      found.insert(*inode);
+  }
+  return found;
+}
+
+std::set<std::uint64_t> read_mapped()
+{
+  return parse_mapped(read_all("/proc/self/maps").value_or(""));
 }
 
 std::size_t count_descriptors()

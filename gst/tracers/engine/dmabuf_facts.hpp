@@ -23,6 +23,10 @@ using Attachments = std::map<std::uint64_t, std::set<std::string>>;
 std::optional<Attachments> read_attachments();
 Attachments parse_attachments(std::string_view bufinfo);
 
+// The inodes of dma-bufs that this process has mapped now: /proc/self/maps.
+std::set<std::uint64_t> read_mapped();
+std::set<std::uint64_t> parse_mapped(std::string_view maps);
+
 // Open descriptors of this process.
 std::size_t count_descriptors();
 

@@ -40,15 +40,18 @@ struct ThreadState {
     Id element = kNone;
     std::uint64_t frame = 0;
     Frame input;
+    const void *asked = nullptr; // pad of a query that it answers; nullptr while it takes a frame
   };
   std::vector<Entered> entered;
   std::vector<Trace::Unowned> unowned;
+  Id pushed_for = kNone;                   // the element of its last push that was in no other one
   std::shared_ptr<Trace::Orphans> orphans; // of the trace that the rest is about
 
   void begin(const Trace &trace)
   {
     entered.clear();
     unowned.clear();
+    pushed_for = kNone;
     orphans = trace.orphans();
   }
   ~ThreadState()
@@ -57,7 +60,7 @@ struct ThreadState {
       return;
     const std::lock_guard lock(orphans->lock);
     for (const Trace::Unowned &mapping : unowned)
-      orphans->mappings.emplace_back(thread_name(), mapping);
+      orphans->mappings.push_back({thread_name(), pushed_for, mapping});
   }
 };
 
@@ -223,8 +226,8 @@ Treatment Trace::treat(Id from, const Frame &frame)
   const std::vector<ThreadState::Entered> &entered = thread_state(*this).entered;
   // Within the element, its input is the frame that it was given last in this thread; in threads of
   // its own it may hand on any frame that it received.
-  const Frame *input =
-      !entered.empty() && entered.back().element == from ? &entered.back().input : nullptr;
+  const bool within = !entered.empty() && entered.back().element == from && !entered.back().asked;
+  const Frame *input = within ? &entered.back().input : nullptr;
   const auto was_input = [&](Id id) {
     return input ? std::find(input->dmabufs.begin(), input->dmabufs.begin() + input->n_dmabufs,
                              id) != input->dmabufs.begin() + input->n_dmabufs
@@ -291,6 +294,7 @@ std::uint64_t Trace::enter(Id link_id, const Frame &frame, std::int64_t now_ns)
     for (const Unowned &mapping : thread.unowned)
       own_mapping(link.from, mapping.dmabuf, mapping.writes, mapping.bytes, link.frames);
     thread.unowned.clear();
+    thread.pushed_for = link.from;
   }
   if (link.facts.is_video) {
     const auto treatment = static_cast<std::size_t>(treat(link.from, frame));
@@ -303,14 +307,32 @@ std::uint64_t Trace::enter(Id link_id, const Frame &frame, std::int64_t now_ns)
       from.latency.add(now_ns - *arrived);
   }
   arrive(link.to, link, frame, now_ns);
-  thread.entered.push_back({link.to, link.frames, frame});
+  thread.entered.push_back({link.to, link.frames, frame, nullptr});
   return link.frames;
 }
 
 void Trace::leave() noexcept
 {
-  if (ThreadState &thread = thread_state(*this); !thread.entered.empty())
-    thread.entered.pop_back();
+  std::vector<ThreadState::Entered> &entered = thread_state(*this).entered;
+  while (!entered.empty() && entered.back().asked)
+    entered.pop_back();
+  if (!entered.empty())
+    entered.pop_back();
+}
+
+void Trace::ask(Id element, const void *pad)
+{
+  thread_state(*this).entered.push_back({element, 0, {}, pad});
+}
+
+void Trace::answered(const void *pad) noexcept
+{
+  std::vector<ThreadState::Entered> &entered = thread_state(*this).entered;
+  for (std::size_t i = entered.size(); i > 0 && entered[i - 1].asked; i--)
+    if (entered[i - 1].asked == pad) {
+      entered.resize(i - 1);
+      return;
+    }
 }
 
 // --- mappings ------------------------------------------------------------------------------------
@@ -318,9 +340,10 @@ void Trace::leave() noexcept
 void Trace::add_mapping(const std::string &who, Id dmabuf, bool writes, std::uint64_t bytes,
                         std::uint64_t frame)
 {
-  if (mappings_.size() >= kMostKnown && !mappings_.contains({who, dmabuf}))
+  const MappingKey key(who, dmabuf, dmabufs_[dmabuf].is_frame);
+  if (mappings_.size() >= kMostKnown && !mappings_.contains(key))
     return;
-  Mapping &mapping = mappings_[{who, dmabuf}];
+  Mapping &mapping = mappings_[key];
   (writes ? mapping.writes : mapping.reads)++;
   mapping.bytes += bytes;
   if (mapping.first_frame == 0)
@@ -340,6 +363,7 @@ void Trace::mapped(Id dmabuf, bool writes, std::uint64_t bytes)
 {
   ThreadState &thread = thread_state(*this);
   const std::lock_guard lock(lock_);
+  dmabufs_[dmabuf].is_known_to_be = true;
   if (!thread.entered.empty()) {
     const ThreadState::Entered &in = thread.entered.back();
     if (in.element != kNone)
@@ -356,14 +380,15 @@ void Trace::mapped(Id dmabuf, bool writes, std::uint64_t bytes)
 
 void Trace::take_orphans()
 {
-  std::vector<std::pair<std::string, Unowned>> left;
+  std::vector<Orphan> left;
   {
     const std::lock_guard lock(orphans_->lock);
     left.swap(orphans_->mappings);
   }
   const std::lock_guard lock(lock_);
-  for (const auto &[who, mapping] : left)
-    add_mapping(who, mapping.dmabuf, mapping.writes, mapping.bytes, 0);
+  for (const auto &[thread, element, mapping] : left)
+    add_mapping(element == kNone ? thread : elements_[element].name, mapping.dmabuf, mapping.writes,
+                mapping.bytes, 0);
 }
 
 // --- fences, statistics --------------------------------------------------------------------------
@@ -405,9 +430,12 @@ void Trace::look()
 {
   settle_fences();
   std::optional<Attachments> attachments = read_attachments();
+  const std::set<std::uint64_t> mapped = read_mapped();
+  const std::lock_guard lock(lock_);
+  for (DmaBuf &dmabuf : dmabufs_)
+    dmabuf.is_mapped |= mapped.contains(dmabuf.identity.inode);
   if (!attachments)
     return;
-  const std::lock_guard lock(lock_);
   attachments_known_ = true;
   for (DmaBuf &dmabuf : dmabufs_)
     if (const auto found = attachments->find(dmabuf.identity.inode); found != attachments->end())
@@ -478,8 +506,8 @@ void Trace::write_mappings(JsonWriter &json) const
 {
   std::map<std::tuple<std::string, std::string, bool>, Mapping> sums;
   for (const auto &[key, mapping] : mappings_) {
-    const DmaBuf &dmabuf = dmabufs_[key.second];
-    Mapping &sum = sums[{key.first, dmabuf.exporter, dmabuf.is_frame}];
+    const auto &[who, dmabuf, is_frame] = key;
+    Mapping &sum = sums[{who, dmabufs_[dmabuf].exporter, is_frame}];
     sum.reads += mapping.reads;
     sum.writes += mapping.writes;
     sum.bytes += mapping.bytes;
@@ -511,6 +539,8 @@ void Trace::write_dmabufs(JsonWriter &json) const
     json.key("exporter").string(dmabuf.exporter);
     write_pair(json, "bytes", dmabuf.bytes);
     write_pair(json, "cpu-written", dmabuf.cpu_written ? 1 : 0);
+    const bool mapped_otherwise = dmabuf.is_frame && dmabuf.is_mapped && !dmabuf.is_known_to_be;
+    write_pair(json, "mapped-otherwise", mapped_otherwise ? 1 : 0);
     json.key("attached").begin_array();
     for (const std::string &device : dmabuf.attached)
       json.string(device);

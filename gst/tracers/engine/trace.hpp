@@ -120,12 +120,17 @@ public:
   // many frames that link carried.
   std::uint64_t enter(Id link, const Frame &frame, std::int64_t now_ns);
   void leave() noexcept;
+  // An element answers a query on a pad, in which it may allocate, copy what it keeps, and hand
+  // frames on. `pad` is only compared: GStreamer does not tell of every end.
+  void ask(Id element, const void *pad);
+  void answered(const void *pad) noexcept;
   // The CPU mapped a dma-buf in this thread.
   void mapped(Id dmabuf, bool writes, std::uint64_t bytes);
   // The fence of a frame was pending when the frame went through the link.
   void pending(Id link, UniqueFd fence, std::int64_t now_ns);
   void stats(Id element, ElementStats stats);
-  // Looks at fences that were pending, and at who is attached. Costs system calls.
+  // Looks at fences that were pending, at who is attached, and at what is mapped. Costs system
+  // calls.
   void look();
 
   [[nodiscard]] std::string to_json(bool finished);
@@ -138,10 +143,16 @@ public:
     bool writes;
     std::uint64_t bytes;
   };
-  // What threads left that ended without a push: they are no source's.
+  // What threads left that ended without a further push: of the element that they pushed for
+  // before, such as a source that is stopped while it fills a frame, or else theirs.
+  struct Orphan {
+    std::string thread;
+    Id element;
+    Unowned mapping;
+  };
   struct Orphans {
     std::mutex lock; // taken alone
-    std::vector<std::pair<std::string, Unowned>> mappings;
+    std::vector<Orphan> mappings;
   };
   [[nodiscard]] const std::shared_ptr<Orphans> &orphans() const noexcept { return orphans_; }
 
@@ -175,9 +186,11 @@ private:
     BufferIdentity identity;
     std::string exporter;
     std::uint64_t bytes = 0;
-    Id written_by = kNone;    // by the CPU, since it was handed on
-    bool cpu_written = false; // by any element
-    bool is_frame = false;    // of a video stream; else the memory of a tensor, an encoded frame
+    Id written_by = kNone;       // by the CPU, since it was handed on
+    bool cpu_written = false;    // by any element
+    bool is_frame = false;       // of a video stream; else the memory of a tensor, an encoded frame
+    bool is_mapped = false;      // by anybody in this process, when look() looked
+    bool is_known_to_be = false; // by a call of mapped()
     std::set<std::string> attached;
   };
   struct Mapping {
@@ -191,7 +204,8 @@ private:
     UniqueFd fence;
     std::int64_t since_ns;
   };
-  using MappingKey = std::pair<std::string, Id>; // element or thread, dma-buf
+  // element or thread; dma-buf; whether that was a frame already, and no new memory that is tried
+  using MappingKey = std::tuple<std::string, Id, bool>;
 
   Treatment treat(Id from, const Frame &frame);
   void arrive(Id to, const Link &link, const Frame &frame, std::int64_t now_ns);

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include <pthread.h>
 #include <signal.h>
@@ -19,8 +21,8 @@ namespace {
 constexpr std::chrono::milliseconds kPeriod{250};
 } // namespace
 
-TraceFile::TraceFile(Trace &trace, std::string path)
-    : trace_(trace), path_(std::move(path)), pid_(::getpid())
+TraceFile::TraceFile(Trace &trace, std::string path, std::function<void()> at_stop)
+    : trace_(trace), path_(std::move(path)), at_stop_(std::move(at_stop)), pid_(::getpid())
 {
 }
 
@@ -46,10 +48,18 @@ void TraceFile::start()
 void TraceFile::run() noexcept
 try {
   ::pthread_setname_np(::pthread_self(), "drmverify");
+  const std::string stop = path_ + ".stop";
   std::uint64_t written = 0;
   std::unique_lock lock(lock_);
   while (!ends_) {
     lock.unlock();
+    if (::access(stop.c_str(), F_OK) == 0) {
+      ended_ = true;
+      at_stop_();
+      write(true);
+      ::unlink(stop.c_str());
+      return;
+    }
     if (const std::uint64_t frames = trace_.frames(); frames != written) {
       written = frames;
       write(false);
@@ -64,11 +74,15 @@ try {
 void TraceFile::write(bool finished)
 {
   trace_.look();
-  const std::string part = path_ + ".part";
+  // a device, such as /dev/null, is no file that could be replaced
+  std::error_code none;
+  const bool is_file =
+      !std::filesystem::exists(path_, none) || std::filesystem::is_regular_file(path_, none);
+  const std::string part = is_file ? path_ + ".part" : path_;
   std::ofstream file(part, std::ios::binary | std::ios::trunc);
   file << trace_.to_json(finished);
   file.close();
-  if (!file || std::rename(part.c_str(), path_.c_str()) != 0)
+  if (!file || (is_file && std::rename(part.c_str(), path_.c_str()) != 0))
     GSTDRM_WARNING("cannot write %s: %s", path_.c_str(), errno_text(errno).c_str());
 }
 
@@ -91,7 +105,7 @@ void TraceFile::stop() noexcept
 void TraceFile::finish() noexcept
 try {
   stop();
-  if (::getpid() == pid_ && trace_.frames() > 0)
+  if (::getpid() == pid_ && !has_ended() && trace_.frames() > 0)
     write(true);
 } catch (const std::exception &exception) {
   GSTDRM_WARNING("the end of the trace is not written: %s", exception.what());

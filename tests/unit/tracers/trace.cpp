@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/threads.hpp"
+
 namespace gstdrm::verify {
 namespace {
 
@@ -138,11 +140,49 @@ const Row kRows[] = {
        }).join();
      },
      R"("mappings":[{"by":"thread reader","exporter":"system","video":0,"reads":1,"writes":0,"bytes":4096,"first-frame":0}])"},
+    {"a source that is stopped while it fills a frame",
+     [](Chain &c) {
+       std::thread([&] {
+         push(c.trace, c.in, dmabuf_frame(c.a));
+         c.trace.mapped(c.a, true, 4096);
+       }).join();
+     },
+     R"("mappings":[{"by":"source","exporter":"system","video":1,"reads":0,"writes":1,)"},
     {"a sink reads",
      [](Chain &c) {
        push(c.trace, c.out, dmabuf_frame(c.b), [&] { c.trace.mapped(c.b, false, 16); });
      },
      R"("by":"sink","exporter":"udmabuf","video":1,"reads":1)"},
+    {"a sink copies what it keeps, in a query",
+     [](Chain &c) {
+       push(c.trace, c.in, dmabuf_frame(c.a), [&] { push(c.trace, c.out, dmabuf_frame(c.a)); });
+       c.trace.ask(c.sink, &c);
+       c.trace.mapped(c.a, false, 4096);
+       c.trace.answered(&c);
+       c.trace.mapped(c.b, false, 16); // by the thread
+     },
+     R"("mappings":[{"by":"sink","exporter":"system","video":1,"reads":1,"writes":0,"bytes":4096,"first-frame":0}])"},
+    {"a query whose end is not told of",
+     [](Chain &c) {
+       push(c.trace, c.in, dmabuf_frame(c.a), [&] { c.trace.ask(c.sink, &c); });
+       c.trace.mapped(c.a, true, 4096);
+       push(c.trace, c.in, dmabuf_frame(c.a));
+     },
+     R"("mappings":[{"by":"source","exporter":"system","video":1,"reads":0,"writes":1,)"},
+    {"an element hands its last frame on in a query",
+     [](Chain &c) {
+       push(c.trace, c.in, dmabuf_frame(c.a));
+       c.trace.ask(c.element, &c);
+       push(c.trace, c.out, dmabuf_frame(c.a));
+       c.trace.answered(&c);
+     },
+     R"("made":0,"passed":1,"changed":0,"copied":0,"other":0)"},
+    {"new memory that is tried, and then a frame",
+     [](Chain &c) {
+       push(c.trace, c.in, dmabuf_frame(c.a), [&] { c.trace.mapped(c.b, false, 4096); });
+       push(c.trace, c.in, dmabuf_frame(c.b));
+     },
+     R"("mappings":[{"by":"element","exporter":"udmabuf","video":0,"reads":1,)"},
     {"a link that is not followed",
      [](Chain &c) { push(c.trace, kNone, {}, [&] { c.trace.mapped(c.a, true, 4096); }); },
      R"("mappings":[])"},
@@ -158,6 +198,44 @@ TEST_P(Treatments, AreKnown)
   EXPECT_NE(json.find(GetParam().wanted), std::string::npos) << json;
 }
 INSTANTIATE_TEST_SUITE_P(Trace, Treatments, testing::ValuesIn(kRows));
+
+// As in a program of many threads: nothing is lost.
+TEST(Trace, FromManyThreads)
+{
+  constexpr unsigned kFrames = 500;
+  Chain chain;
+  Trace &trace = chain.trace;
+  const auto pass = [&](Id dmabuf) {
+    return [&trace, &chain, dmabuf] {
+      for (unsigned i = 0; i < kFrames; i++)
+        push(trace, chain.in, dmabuf_frame(dmabuf), [&] {
+          trace.mapped(dmabuf, false, 1);
+          push(trace, chain.out, dmabuf_frame(dmabuf));
+        });
+    };
+  };
+  test::at_once({pass(chain.a), pass(chain.b),
+                 [&] {
+                   for (unsigned i = 0; i < 20; i++) {
+                     trace.look();
+                     (void)trace.to_json(false);
+                   }
+                 },
+                 [&] {
+                   for (unsigned i = 0; i < kFrames; i++) {
+                     const Id late = trace.element("/late" + std::to_string(i), "late", "late", true);
+                     push(trace, trace.link(chain.source, late, {"src", "sink", "", true}),
+                          dmabuf_frame(chain.a));
+                     trace.stats(late, {{{"copies", i}}, ""});
+                     trace.pending(chain.in, UniqueFd(), 0);
+                   }
+                 }});
+  const std::string json = trace.to_json(true);
+  EXPECT_NE(json.find(R"("frames":1000,"dmabuf-frames":1000,"dmabufs":2)"), std::string::npos);
+  EXPECT_NE(json.find(R"("by":"element","exporter":"system","video":1,"reads":500,)"), std::string::npos);
+  EXPECT_NE(json.find(R"("pending-frames":500)"), std::string::npos);
+  EXPECT_EQ(trace.frames(), 5 * kFrames);
+}
 
 TEST(Durations, Percentiles)
 {
@@ -205,6 +283,19 @@ TEST(DmabufFacts, Attachments)
   EXPECT_EQ(parse_attachments(text), wanted);
   for (const char *nothing : {"", "\tAttached Devices:\n\tvkms\n", "a b c d e f\n", "1 2 3 4 5\n"})
     EXPECT_TRUE(parse_attachments(nothing).empty()) << nothing;
+}
+
+TEST(DmabufFacts, Mapped)
+{
+  const char *maps =
+      "55d0-55d1 r-xp 00000000 fe:00 1234 /usr/bin/gst-launch-1.0\n"
+      "7f00-7f10 rw-s 00000000 00:0c 41                         /dmabuf:frame of a camera\n"
+      "7f10-7f20 r--s 00000000 00:0c 42                         /dmabuf:\n"
+      "7f20-7f30 rw-s 00000000 00:05 7                          /dev/dri/card0\n"
+      "7f30-7f40 rw-p 00000000 00:00 0\n";
+  EXPECT_EQ(parse_mapped(maps), (std::set<std::uint64_t>{41, 42}));
+  for (const char *nothing : {"", " /dmabuf:", "a b c d e /dmabuf:\n", "1 2 3 4 -5 /dmabuf:\n"})
+    EXPECT_TRUE(parse_mapped(nothing).empty()) << nothing;
 }
 
 } // namespace
