@@ -33,6 +33,8 @@ struct Options {
   gint seconds = 0;
   gint timeout_s = 20;
   gchar *trace = nullptr;
+  gchar *record = nullptr;
+  gchar *stop = nullptr;
   gchar *json = nullptr;
   gchar *html = nullptr;
   gchar *expect = nullptr;
@@ -48,7 +50,7 @@ struct Options {
   Options &operator=(const Options &) = delete;
   ~Options()
   {
-    for (gchar *text : {trace, json, html, expect, skip, root})
+    for (gchar *text : {trace, record, stop, json, html, expect, skip, root})
       g_free(text);
     g_strfreev(words);
   }
@@ -58,6 +60,14 @@ int fail(const std::string &text)
 {
   std::fprintf(stderr, "gst-drm-verify-1.0: %s\n", inspect::printable(text).c_str());
   return kUnknown;
+}
+
+constexpr const char *kNoOutput = "cannot write to the standard output";
+
+bool print(const std::string &text)
+{
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return std::fflush(stdout) == 0;
 }
 
 // Returns false and sets `problem` if the command line is wrong.
@@ -72,6 +82,10 @@ bool parse(int argc, char **argv, Options &options, std::string &problem)
        "Seconds without a frame after which the program is ended (default: 20)", "SECONDS"},
       {"trace", 0, 0, G_OPTION_ARG_FILENAME, &options.trace,
        "Judge what the tracer wrote to a file, and start nothing", "FILE"},
+      {"record", 0, 0, G_OPTION_ARG_FILENAME, &options.record,
+       "Make a folder for traces, and print the environment of the programs to trace", "FOLDER"},
+      {"stop", 0, 0, G_OPTION_ARG_FILENAME, &options.stop,
+       "End the traces in a folder, or one, of programs that go on, and judge them", "FOLDER|FILE"},
       {"skip", 0, 0, G_OPTION_ARG_STRING, &options.skip, "Do not judge these invariants", "I1,I3"},
       {"json", 0, 0, G_OPTION_ARG_FILENAME, &options.json, "Write the result as JSON", "FILE"},
       {"html", 0, 0, G_OPTION_ARG_FILENAME, &options.html, "Write the result as a page", "FILE"},
@@ -122,9 +136,11 @@ std::set<std::string> skipped(const Options &options)
 std::string check(const Options &options)
 {
   const int sources = (options.words ? 1 : 0) + (options.command.empty() ? 0 : 1) +
-                      (options.trace ? 1 : 0) + (options.machine ? 1 : 0);
+                      (options.trace ? 1 : 0) + (options.record ? 1 : 0) + (options.stop ? 1 : 0) +
+                      (options.machine ? 1 : 0);
   if (sources != 1 && !options.version)
-    return "give one of a pipeline's description, -- COMMAND, --trace and --machine";
+    return "give one of a pipeline's description, -- COMMAND, --trace, --record, --stop and "
+           "--machine";
   if (options.root && !options.machine)
     return "--root belongs to --machine";
   if (options.frames < 0 || options.seconds < 0 || options.timeout_s < 1)
@@ -146,15 +162,14 @@ std::vector<std::string> command_of(const Options &options)
 
 Outcome<Run> get_run(const Options &options)
 {
+  if (options.stop)
+    return stop_recording(options.stop);
   if (!options.trace) {
     const auto number = [](gint value) { return static_cast<unsigned>(value); };
     return run_program(command_of(options), {number(options.frames), number(options.seconds),
                                              number(options.timeout_s)});
   }
-  const Outcome<std::string> text = inspect::read_file(options.trace);
-  if (!text)
-    return text.failure;
-  Outcome<Trace> trace = parse_trace(*text.value, options.trace);
+  Outcome<Trace> trace = read_trace(options.trace);
   if (!trace)
     return trace.failure;
   std::string problem;
@@ -177,10 +192,8 @@ int report(const Options &options, const Run &run)
     for (Violation &violation : *different.value)
       verdict.violations.push_back(std::move(violation));
   }
-  const std::string text = write_text(run.trace, verdict);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (std::fflush(stdout) != 0)
-    return fail("cannot write to the standard output");
+  if (!print(write_text(run.trace, verdict)))
+    return fail(kNoOutput);
   for (const auto &[path, written] :
        {std::pair{options.json, &write_json}, {options.html, &write_html}})
     if (path)
@@ -197,13 +210,19 @@ int report(const Options &options, const Run &run)
 int look_at_machine(const Options &options)
 {
   const std::vector<Finding> findings = check_machine(options.root ? options.root : "");
-  const std::string text = write_findings(findings, ::isatty(STDOUT_FILENO) != 0);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (std::fflush(stdout) != 0)
-    return fail("cannot write to the standard output");
+  if (!print(write_findings(findings, ::isatty(STDOUT_FILENO) != 0)))
+    return fail(kNoOutput);
   const bool red = std::any_of(findings.begin(), findings.end(),
                                [](const Finding &f) { return f.light == Light::Red; });
   return red ? kViolated : kPass;
+}
+
+int record(const Options &options)
+{
+  const Outcome<std::string> environment = start_recording(options.record);
+  if (!environment)
+    return fail(environment.failure.text);
+  return print(*environment.value) ? kPass : fail(kNoOutput);
 }
 
 int run(int argc, char **argv)
@@ -219,6 +238,8 @@ int run(int argc, char **argv)
   gst_init(nullptr, nullptr);
   if (options.machine)
     return look_at_machine(options);
+  if (options.record)
+    return record(options);
   const Outcome<Run> done = get_run(options);
   return done ? report(options, *done.value) : fail(done.failure.text);
 }

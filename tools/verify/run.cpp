@@ -25,7 +25,19 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::seconds;
 
 constexpr std::chrono::milliseconds kPeriod{20};
-constexpr seconds kGrace{5}; // to end after SIGINT, and once more
+constexpr seconds kGrace{5}; // to end after SIGINT, and once more; to end a trace
+
+// Traces; one that is being written has another ending.
+std::vector<std::filesystem::path> traces_in(const std::filesystem::path &folder)
+{
+  std::vector<std::filesystem::path> found;
+  std::error_code error;
+  for (const auto &entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().extension() == ".json")
+      found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
 
 // An own folder for the files of the tracer, one for each process.
 class Folder {
@@ -50,22 +62,11 @@ public:
       std::filesystem::remove_all(path_, ignored);
   }
 
-  // The finished files; one that is being written has another ending.
-  [[nodiscard]] std::vector<std::filesystem::path> files() const
-  {
-    std::vector<std::filesystem::path> found;
-    std::error_code error;
-    for (const auto &entry : std::filesystem::directory_iterator(path_, error))
-      if (entry.path().extension() == ".json")
-        found.push_back(entry.path());
-    std::sort(found.begin(), found.end());
-    return found;
-  }
   // Changes while frames flow, because the tracer writes its file anew.
   [[nodiscard]] std::filesystem::file_time_type newest() const
   {
     auto newest = std::filesystem::file_time_type::min();
-    for (const std::filesystem::path &file : files()) {
+    for (const std::filesystem::path &file : traces_in(path_)) {
       std::error_code error;
       const auto time = std::filesystem::last_write_time(file, error);
       if (!error)
@@ -223,14 +224,11 @@ void append(Trace &all, Trace &&more)
   move(more.dmabufs, all.dmabufs);
 }
 
-Outcome<Trace> read_all(const Folder &folder)
+Outcome<Trace> read_all(const std::vector<std::filesystem::path> &paths)
 {
   std::vector<Trace> traces;
-  for (const std::filesystem::path &path : folder.files()) {
-    const Outcome<std::string> text = inspect::read_file(path);
-    if (!text)
-      return text.failure;
-    Outcome<Trace> trace = parse_trace(*text.value, path);
+  for (const std::filesystem::path &path : paths) {
+    Outcome<Trace> trace = read_trace(path);
     if (!trace)
       return trace;
     traces.push_back(std::move(*trace.value));
@@ -244,7 +242,66 @@ Outcome<Trace> read_all(const Folder &folder)
   return all;
 }
 
+// For the tracer of a program that runs; one that has ended looks at nothing.
+std::filesystem::path stop_file(const std::filesystem::path &trace)
+{
+  return trace.string() + ".stop";
+}
+
 } // namespace
+
+Outcome<Trace> read_trace(const std::filesystem::path &path)
+{
+  const Outcome<std::string> text = inspect::read_file(path);
+  return text ? parse_trace(*text.value, path) : text.failure;
+}
+
+Outcome<std::string> start_recording(const std::filesystem::path &folder)
+{
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  const bool is_empty = !error && std::filesystem::is_empty(folder, error);
+  const std::string name = inspect::printable(folder.string());
+  if (error)
+    return Failure{"cannot make " + name + ": " + error.message()};
+  if (!is_empty)
+    return Failure{name + " is not empty: the traces of another recording may be in it"};
+  const inspect::Text file(
+      g_shell_quote((std::filesystem::absolute(folder) / "%p.json").string().c_str()));
+  return "export GST_TRACERS=drmverify GST_DRM_VERIFY_FILE=" + std::string(file.get()) + "\n";
+}
+
+Outcome<Run> stop_recording(const std::filesystem::path &traces)
+{
+  std::error_code error;
+  const bool is_folder = std::filesystem::is_directory(traces, error);
+  const auto paths = is_folder ? traces_in(traces) : std::vector{traces};
+  for (const std::filesystem::path &path : paths) {
+    const Outcome<Trace> trace = read_trace(path);
+    if (!trace)
+      return trace.failure;
+    if (!trace.value->finished)
+      if (const std::string problem = inspect::write_file(stop_file(path), ""); !problem.empty())
+        return Failure{problem};
+  }
+  const auto is_asked = [](const std::filesystem::path &path) {
+    return std::filesystem::exists(stop_file(path));
+  };
+  const Clock::time_point start = Clock::now();
+  while (std::any_of(paths.begin(), paths.end(), is_asked) && Clock::now() - start < kGrace)
+    std::this_thread::sleep_for(kPeriod);
+  for (const std::filesystem::path &path : paths)
+    std::filesystem::remove(stop_file(path), error);
+  Outcome<Trace> trace = read_all(paths);
+  if (!trace)
+    return trace.failure;
+  if (trace.value->links.empty())
+    return Failure{inspect::printable(traces.string()) +
+                   " has no trace: no frame went through a pad yet, or the programs do not have "
+                   "the environment that --record prints"};
+  return Run{std::move(*trace.value),
+             trace.value->finished ? "" : "a trace ends before its program does"};
+}
 
 Outcome<Run> run_program(const std::vector<std::string> &argv, const Limits &limits)
 {
@@ -258,7 +315,7 @@ Outcome<Run> run_program(const std::vector<std::string> &argv, const Limits &lim
     return Failure{problem};
   Run run;
   run.problem = watch(child, folder, limits);
-  Outcome<Trace> trace = read_all(folder);
+  Outcome<Trace> trace = read_all(traces_in(folder.path()));
   if (!trace)
     return trace.failure;
   if (trace.value->links.empty())

@@ -129,6 +129,7 @@ DmaBuf read_dmabuf(Reader &reader)
   dmabuf.exporter = read_text(reader, "exporter");
   dmabuf.bytes = reader.number("bytes");
   dmabuf.cpu_written = reader.number("cpu-written") != 0;
+  dmabuf.mapped_otherwise = reader.number("mapped-otherwise") != 0;
   dmabuf.attached = read_names(reader, "attached");
   return dmabuf;
 }

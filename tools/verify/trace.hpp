@@ -75,6 +75,7 @@ struct DmaBuf {
   std::string exporter;
   std::uint64_t bytes = 0;
   bool cpu_written = false;
+  bool mapped_otherwise = false; // a frame, by an mmap() of nobody's that maps a GstMemory
   std::vector<std::string> attached;
 };
 

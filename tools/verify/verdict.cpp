@@ -8,6 +8,8 @@ namespace verify {
 
 namespace {
 
+constexpr const char *kUnseenImport =
+    "a V4L2 device without DMA imports dma-bufs without being attached";
 constexpr std::uint64_t kSlowFence_us = 50000; // the document's failure table
 
 // Exporters that only hold memory: whoever uses it is attached to it, or maps it. All others are
@@ -60,6 +62,8 @@ public:
         });
     if (!shared && imported)
       return unknown(i, "one device is attached, and nobody is seen to write the frames");
+    if (!shared && is_imported_unseen())
+      return unknown(i, kUnseenImport);
     if (!shared)
       return violate(i, {}, 0, "no dma-buf has more than one user",
                      "a consumer that does not import dma-bufs maps or ignores them: see the CPU "
@@ -91,6 +95,8 @@ public:
     if (!trace_.attachments_known)
       return unknown(i, "no element with drm-stats counted one, and reading debugfs' "
                         "dma_buf/bufinfo takes root");
+    if (is_imported_unseen())
+      return unknown(i, kUnseenImport);
     // a driver is not attached to what it exported itself
     if (!std::all_of(trace_.dmabufs.begin(), trace_.dmabufs.end(),
                      [](const DmaBuf &dmabuf) { return is_memory(dmabuf.exporter); }))
@@ -116,6 +122,14 @@ public:
                   (element.copy_reason.empty() ? "" : ": " + element.copy_reason));
     for (const Mapping &mapping : trace_.mappings)
       judge_mapping(i, mapping);
+    const auto others = std::count_if(trace_.dmabufs.begin(), trace_.dmabufs.end(),
+                                      [](const DmaBuf &dmabuf) { return dmabuf.mapped_otherwise; });
+    if (others > 0)
+      i = violate(i, {}, 0,
+                  inspect::count(static_cast<std::size_t>(others), "dma-buf", "dma-bufs") +
+                      " mapped by an mmap() of their own of an element or a library",
+                  "find out whose it is: a software renderer, such as llvmpipe, or an element that "
+                  "maps descriptors; use one that imports them");
     return i.state == State::Violated ? i : hold(i);
   }
 
@@ -182,14 +196,14 @@ private:
             "wrote into frames by the CPU: " + of_frames(link.changed, link));
   }
 
-  // What a source or decoder writes is no copy: it has no frame that it could copy. Nor is it one
-  // to read the result of a network.
+  // What a source or decoder writes is no copy: it has no frame that it could copy. What is behind
+  // a muxer has. Nor is it one to read the result of a network.
   void judge_mapping(Invariant &i, const Mapping &mapping)
   {
     if (!mapping.is_video)
       return;
     const Element *element = find(mapping.by);
-    if (element && !element->has_video_input)
+    if (element && !element->has_video_input && (mapping.reads == 0 || !receives_dmabufs(*element)))
       return;
     const bool writes = mapping.writes > 0;
     blame(i, mapping.by, mapping.first_frame,
@@ -197,6 +211,22 @@ private:
               (writes ? mapping.reads > 0 ? "read and write" : "write" : "read") +
               " pixels by the CPU: " +
               inspect::count(mapping.reads + mapping.writes, "time", "times"));
+  }
+
+  [[nodiscard]] bool receives_dmabufs(const Element &element) const
+  {
+    return std::any_of(trace_.links.begin(), trace_.links.end(), [&](const Link &link) {
+      return link.to == element.name && link.dmabuf_frames > 0;
+    });
+  }
+
+  // V4L2 drivers without DMA (vivid; uvcvideo) map dma-bufs within the kernel, and are not attached
+  // (vb2_vmalloc_attach_dmabuf() in drivers/media/common/videobuf2/videobuf2-vmalloc.c).
+  [[nodiscard]] bool is_imported_unseen() const
+  {
+    return std::any_of(trace_.elements.begin(), trace_.elements.end(), [&](const Element &element) {
+      return element.factory.starts_with("v4l2") && receives_dmabufs(element);
+    });
   }
 
   [[nodiscard]] const Element *find(const std::string &name) const
@@ -243,7 +273,7 @@ void add_notes(const Trace &trace, std::vector<std::string> &notes)
     notes.push_back(std::to_string(after - before) +
                     " descriptors more at the end than at the start");
   for (const Link &link : trace.links)
-    if (link.is_video && link.dmabufs > 64 && link.dmabufs * 2 > link.frames)
+    if (link.is_video && link.dmabufs > 64 && link.dmabufs * 10 > link.frames * 9)
       notes.push_back(std::to_string(link.dmabufs) + " dma-bufs in " + std::to_string(link.frames) +
                       " frames from " + link.from +
                       ": no pool is used, and each frame is a new import");
