@@ -5,6 +5,7 @@
 # Usage: demo.sh PLAYER [CLIP-MAKER PHOTOGRAPH MODEL [NPU-MODELS]]
 # With the last ones the clip of ./run demo is made and a face looked for, by the CPU and by the box's test NPU.
 set -uo pipefail
+verify=$(dirname "$1")/gst-drm-verify-1.0
 player=$1 clip_maker=${2:-} photograph=${3:-} model=${4:-} npu_models=${5:-}
 source "$(dirname "$(readlink -f "$0")")/../support/tap.sh"
 cd "$work" || exit
@@ -81,6 +82,29 @@ npu_finds_the_face() {
     --decode "threshold=0.55 labels-file=$npu_models/skin.labels"
 }
 
+# The procedure of the document on zero-copy: I1 to I4 hold from a source to the NPU and the display, and result.json says it.
+npu_verifies() {
+  "$verify" --json result.json videotestsrc num-buffers=60 ! video/x-raw,format=NV12,width=640,height=480 ! dmabufupload ! \
+    metisdmabufinfer backend=axl model="$npu_models/skin.npu" ! kmsdmabufsink driver-name=vkms mode=match || return
+  python3 - <<'END'
+import json
+result = json.load(open('result.json'))
+print({key: value for key, value in result.items() if key not in ('detail', 'violations')}, result['detail'] | {'links': []})
+invariants = {key: value for key, value in result.items() if key[0] == 'I'}
+detail = result['detail']
+raise SystemExit(bool(invariants != dict.fromkeys(('I1_attach_count_ge2', 'I2_known_exporter', 'I3_axl_imports', 'I4_no_memcpy_hot'), True) or result['pass'] is not True
+                 or not 2 <= detail['imports'] <= 60 or not detail['multi_attach_inodes'] or not detail['exporters'] or detail['memcpy_hot']))
+END
+}
+
+# In the demo itself a conversion comes before the NPU: it alone copies, and is named.
+npu_names_the_copy() {
+  GST_TRACERS=drmverify GST_DRM_VERIFY_FILE=$PWD/traces-%p.json play face.webm --infer "backend=axl model=$npu_models/skin.npu" \
+    --decode "threshold=0.55 labels-file=$npu_models/skin.labels" || return
+  "$verify" --trace traces-*.json --json result.json
+  [[ $? == 1 ]] && grep -q '"memcpy_hot": \["convert"\]' result.json && grep -q '"I3_axl_imports": true' result.json
+}
+
 gst-launch-1.0 -q videotestsrc num-buffers=30 ! video/x-raw,format=I420,width=320,height=240,framerate=30/1 ! \
   vp8enc deadline=1 ! webmmux ! filesink location=clip.webm || exit
 gst-launch-1.0 -q audiotestsrc num-buffers=20 ! wavenc ! filesink location=sound.wav || exit
@@ -91,7 +115,9 @@ python3 -c 'import random, sys; sys.stdout.buffer.write(random.Random(1).randbyt
 : >empty.mp4
 
 faces=${clip_maker:+x}${npu_models:+x}
-echo "1..$((8 + ${#faces}))"
+verified=''
+[[ ! $npu_models || ! -x $verify ]] || verified=xx
+echo "1..$((8 + ${#faces} + ${#verified}))"
 check "plays a clip" plays
 check "prints the links from source to sink" in_order
 check "sound alone: wav" has_none "what it has: audio/x-raw" sound.wav
@@ -103,4 +129,8 @@ check "no decoder for it" without_decoder
 [[ ! $clip_maker ]] || check "finds the face and draws a box around it, without a copy" \
   finds_the_face --infer "backend=cpu model=$model"
 [[ ! $npu_models ]] || check "the test NPU finds it, too" npu_finds_the_face
+if [[ $verified ]]; then
+  check "I1 to I4 hold from a source to the NPU and the display" npu_verifies
+  check "the demo's conversion is what copies" npu_names_the_copy
+fi
 exit "$failed"

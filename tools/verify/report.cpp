@@ -227,7 +227,7 @@ std::string detail_of(const Trace &trace, const Verdict &verdict)
   std::set<std::string> exporters;
   for (const DmaBuf &dmabuf : trace.dmabufs) {
     exporters.insert(dmabuf.exporter);
-    if (dmabuf.attached.size() >= 2)
+    if (is_shared(dmabuf))
       shared.push_back(std::to_string(dmabuf.inode));
   }
   std::vector<std::string> hot;

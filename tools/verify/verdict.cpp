@@ -23,12 +23,6 @@ bool is_memory(std::string_view exporter)
          std::find(std::begin(kMemories), std::end(kMemories), exporter) != std::end(kMemories);
 }
 
-std::size_t users_of(const DmaBuf &dmabuf)
-{
-  return dmabuf.attached.size() + (is_memory(dmabuf.exporter) ? 0 : 1) +
-         (dmabuf.cpu_written ? 1 : 0);
-}
-
 std::uint64_t counter(const Element &element, const char *name)
 {
   const auto found = element.stats.find(name);
@@ -51,8 +45,7 @@ public:
       return violate(i, {}, 0, "no dma-buf went through any pad",
                      "take a source or decoder that makes dma-bufs, or put dmabufupload before the "
                      "device");
-    const bool shared = std::any_of(trace_.dmabufs.begin(), trace_.dmabufs.end(),
-                                    [](const DmaBuf &dmabuf) { return users_of(dmabuf) >= 2; });
+    const bool shared = std::any_of(trace_.dmabufs.begin(), trace_.dmabufs.end(), is_shared);
     if (!trace_.attachments_known)
       return unknown(i, "reading debugfs' dma_buf/bufinfo takes root, and debugfs mounted");
     // a driver or a program that writes by a mapping of its own is not seen
@@ -280,6 +273,13 @@ void add_notes(const Trace &trace, std::vector<std::string> &notes)
 }
 
 } // namespace
+
+bool is_shared(const DmaBuf &dmabuf)
+{
+  return dmabuf.attached.size() + (is_memory(dmabuf.exporter) ? 0 : 1) +
+             (dmabuf.cpu_written ? 1 : 0) >=
+         2;
+}
 
 bool Verdict::is_unknown() const
 {

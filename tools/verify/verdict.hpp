@@ -39,6 +39,10 @@ struct Verdict {
   [[nodiscard]] bool is_unknown() const;
 };
 
+// Whether I1 holds for it: two of attached devices, the driver that exported it, and the CPU that
+// wrote it use it.
+bool is_shared(const DmaBuf &dmabuf);
+
 // `skipped` are the names of invariants that are not judged.
 Verdict judge(const Trace &trace, const std::set<std::string> &skipped);
 
