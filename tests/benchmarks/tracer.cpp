@@ -30,13 +30,16 @@ double cpu_us()
   return us(usage.ru_utime) + us(usage.ru_stime);
 }
 
+// The same names each time: the tracer has a record for each element.
 void play(int frames)
 {
-  std::string description = "fakesrc format=time num-buffers=" + std::to_string(frames) +
-                            " ! video/x-raw,format=NV12,width=64,height=64,framerate=30/1";
+  std::string description =
+      "fakesrc name=source format=time num-buffers=" + std::to_string(frames) +
+      " ! capsfilter name=caps caps=video/x-raw,format=NV12,width=64,height=64";
   for (int i = 0; i < kLinks - 2; i++)
-    description += " ! identity silent=true";
-  GstElement *pipeline = gst_parse_launch((description + " ! fakesink").c_str(), nullptr);
+    description += " ! identity silent=true name=middle" + std::to_string(i);
+  GstElement *pipeline = gst_parse_launch((description + " ! fakesink name=end").c_str(), nullptr);
+  gst_object_set_name(GST_OBJECT(pipeline), "pipeline");
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
   GstBus *bus = gst_element_get_bus(pipeline);
   gst_message_unref(gst_bus_timed_pop_filtered(
@@ -46,20 +49,31 @@ void play(int frames)
   gst_object_unref(pipeline);
 }
 
-// Prints the CPU time of a frame and link in us, and the bytes that are kept of all frames. The
-// first streams make what every later one finds there.
+std::size_t allocated()
+{
+  const struct mallinfo2 all = ::mallinfo2();
+  return all.uordblks + all.hblkhd;
+}
+
+// Prints the CPU time of a frame and link in us, and the bytes that are kept of all frames, each
+// the least of three streams. The first streams make what every later one finds there.
 int stream()
 {
   gst_init(nullptr, nullptr);
   play(1000);
   play(1000);
-  const std::size_t before = ::mallinfo2().uordblks;
-  const double start = cpu_us();
-  play(kFrames);
-  const double spent = cpu_us() - start;
-  const std::size_t after = ::mallinfo2().uordblks;
-  std::printf("%f %ld\n", spent / kFrames / kLinks,
-              static_cast<long>(after) - static_cast<long>(before));
+  double least_us = 0;
+  long least_kept = 0;
+  for (int i = 0; i < 3; i++) {
+    const std::size_t before = allocated();
+    const double start = cpu_us();
+    play(kFrames);
+    const double spent = cpu_us() - start;
+    const long kept = static_cast<long>(allocated()) - static_cast<long>(before);
+    least_us = i == 0 ? spent : std::min(least_us, spent);
+    least_kept = i == 0 ? kept : std::min(least_kept, kept);
+  }
+  std::printf("%f %ld\n", least_us / kFrames / kLinks, least_kept);
   return EXIT_SUCCESS;
 }
 
@@ -99,10 +113,10 @@ int main(int argc, char **argv)
     off.run("GST_TRACERS= " + command);
     on.run("GST_TRACERS=drmverify GST_DRM_VERIFY_FILE=/dev/null " + command);
   }
-  std::printf("CPU time of a frame and link, median of %d: %.2f us without the tracer, %.2f with it\n"
-              "kept after %d frames: at most %ld bytes without it, %ld with it\n",
-              rounds, off.median(), on.median(), kFrames, off.kept, on.kept);
-  // some of GStreamer's own tables grow by a block
-  constexpr long kNoise = 4096;
-  return on.kept <= std::max(off.kept, 0L) + kNoise ? EXIT_SUCCESS : EXIT_FAILURE;
+  std::printf(
+      "CPU time of a frame and link, median of %d: %.2f us without the tracer, %.2f with it\n"
+      "kept after %d frames: at most %ld bytes without it, %ld with it\n",
+      rounds, off.median(), on.median(), kFrames, off.kept, on.kept);
+  // less than a byte a frame: GStreamer's own tables grow by a block now and then
+  return on.kept < kFrames ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -244,7 +244,9 @@ private:
       return "make the caps on both of its sides the same (format, size, colorimetry), or convert "
              "on a GPU (vadmabufconvert)";
     if (element->is_sink)
-      return "use a sink that imports dma-bufs, such as kmsdmabufsink";
+      return "use a sink that imports dma-bufs, such as kmsdmabufsink; of a frame now and then, "
+             "keep "
+             "no last one (enable-last-sample=false)";
     return "use an element that works on dma-bufs in place of " + factory;
   }
 
