@@ -143,6 +143,8 @@ native() {
   check 'a program without GStreamer' refuses 'no frame went through a pad' -- true
   check 'a pipeline that does not parse' eval 'gives 2 nonexistentsrc ! fakesink && says "ended with status 1"'
   check 'a pipeline that never prerolls' refuses 'no frame reached a pad within 1 second' --timeout 1 appsrc ! fakesink
+  check 'a pipeline that hangs after its first frame' eval 'gives 1 --timeout 1 videotestsrc ! identity sleep-time=30000000 ! fakesink && says "no frame for 1 second" "1 made" "I1 the pipeline"'
+  check 'a live pipeline for a second' eval 'gives 1 --seconds 1 videotestsrc is-live=true ! fakesink && grep -qE " ([2-9]|[0-9]{2,}) +0 +([2-9]|[0-9]{2,}) made$" "$work/out"'
   check 'a pipeline without dma-bufs' no_dmabuf
   check 'a workload that somebody else runs' records 'videotestsrc ! fakesink sync=true' 1 'no dma-buf went through any pad'
   check 'a trace that is none to be stopped' refuses 'cannot read' --stop /nonexistent
