@@ -36,6 +36,7 @@
 #include "gstdrm-guard-private.hpp"
 #include "gstdrmallocation-private.hpp"
 #include "gstdrmallocator-buffer.hpp"
+#include "gstdrmallocator-private.hpp"
 #include "gstdrmpoolstate.hpp"
 #include "gstdrmsync-private.hpp"
 
@@ -85,22 +86,40 @@ bool has_default_layout(const GstVideoMeta *meta, const GstVideoInfo &info)
   return true;
 }
 
+// Allocators of this library say why they fail, and others only that they do.
+GstMemory *alloc_bytes(GstDrmAllocator *allocator, const GstVideoInfo &info, GError **error)
+{
+  if (gstdrm::makes_bytes(allocator)) {
+    auto object = gstdrm::allocate_bytes(allocator, info.size);
+    if (!object) {
+      gstdrm::propagate(error, object.error());
+      return nullptr;
+    }
+    GstMemory *memory =
+        gst_dmabuf_allocator_alloc_with_flags(GST_ALLOCATOR(allocator), object->fd.release(),
+                                              object->size_bytes, GST_FD_MEMORY_FLAG_KEEP_MAPPED);
+    gst_memory_resize(memory, 0, info.size);
+    return memory;
+  }
+  GstMemory *memory = nullptr;
+  if (!GST_OBJECT_FLAG_IS_SET(allocator, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC))
+    memory = gst_allocator_alloc(GST_ALLOCATOR(allocator), info.size, nullptr);
+  if (!memory)
+    g_set_error(error, GST_DRM_ERROR, GST_DRM_ERROR_ALLOCATION,
+                "%s cannot make GStreamer's default layout of %s %dx%d; the user of the pool has "
+                "to support GstVideoMeta, or use udmabuf or dma-heap",
+                GST_OBJECT_NAME(allocator), GST_VIDEO_INFO_NAME(&info), GST_VIDEO_INFO_WIDTH(&info),
+                GST_VIDEO_INFO_HEIGHT(&info));
+  return memory;
+}
+
 // One memory with planes where GstVideoInfo has them.
 GstBuffer *alloc_default_layout(const FrameSpec &spec, GError **error)
 {
   GstVideoInfo info = spec.info.vinfo; // a copy: 1.22 takes offsets and strides without const
-  GstMemory *memory = nullptr;
-  if (!GST_OBJECT_FLAG_IS_SET(spec.allocator.get(), GST_ALLOCATOR_FLAG_CUSTOM_ALLOC))
-    memory = gst_allocator_alloc(GST_ALLOCATOR(spec.allocator.get()), info.size, nullptr);
-  if (!memory) {
-    g_set_error(error, GST_DRM_ERROR, GST_DRM_ERROR_ALLOCATION,
-                "%s cannot make GStreamer's default layout of %s %dx%d; the user of the pool has "
-                "to support "
-                "GstVideoMeta, or use udmabuf or dma-heap",
-                GST_OBJECT_NAME(spec.allocator.get()), GST_VIDEO_INFO_NAME(&info),
-                GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info));
+  GstMemory *memory = alloc_bytes(spec.allocator.get(), info, error);
+  if (!memory)
     return nullptr;
-  }
   GstBuffer *buffer = gst_buffer_new();
   gst_buffer_append_memory(buffer, memory);
   gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),

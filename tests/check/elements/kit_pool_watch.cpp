@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What is posted of a pool that waits for its buffers: once, where the wait is none of a pipeline's everyday.
+#include "support/descriptors.hpp"
 #include "support/dmabuf_elements.hpp"
 
 #include <gst/drm/element/pool_watch.hpp>
@@ -74,12 +75,42 @@ GST_START_TEST(test_outlives_the_element)
 }
 GST_END_TEST
 
+// With and without GstVideoMeta, where frames have GStreamer's default layout: what is missing, and not what the layout may be.
+GST_START_TEST(test_no_descriptor_left)
+{
+  const Harness h("identity name=i");
+  const auto allocator = GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_MEMFD, nullptr, nullptr));
+  const auto pool = GstPtr<GstBufferPool>::adopt(gst_drm_buffer_pool_new(allocator.get()));
+  const auto caps = caps_of("video/x-raw, format=NV12, width=130, height=50, framerate=30/1");
+  GstStructure *config = gst_buffer_pool_get_config(pool.get());
+  gst_buffer_pool_config_set_params(config, caps.get(), 0, 1, 0);
+  if (__i__ > 0)
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  fail_unless(gst_buffer_pool_set_config(pool.get(), config));
+  gstdrm::watch_pool(pool.get(), h.element(), gstdrm::PoolSignals::All);
+  fail_unless(gst_buffer_pool_set_active(pool.get(), TRUE));
+  GstBuffer *kept = nullptr;
+  GstBuffer *none = nullptr;
+  fail_unless_equals_int(gst_buffer_pool_acquire_buffer(pool.get(), &kept, nullptr), GST_FLOW_OK);
+  {
+    const FewDescriptors few(0);
+    fail_unless_equals_int(gst_buffer_pool_acquire_buffer(pool.get(), &none, nullptr), GST_FLOW_ERROR);
+  }
+  const auto messages = h.messages(GST_MESSAGE_ERROR);
+  CHECK_ONE_MESSAGE(messages, "i cannot make another buffer");
+  fail_unless(messages[0].find("Too many open files") != std::string::npos, "%s", messages[0].c_str());
+  gst_buffer_unref(kept);
+  gst_buffer_pool_set_active(pool.get(), FALSE);
+}
+GST_END_TEST
+
 Suite *kit_pool_watch_suite()
 {
   Suite *suite = suite_create("kit-pool-watch");
   TCase *tcase = tcase_create("notices");
   tcase_add_loop_test(tcase, test_exhausted, 0, G_N_ELEMENTS(kRows));
   tcase_add_test(tcase, test_outlives_the_element);
+  tcase_add_loop_test(tcase, test_no_descriptor_left, 0, 2);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -64,14 +64,14 @@ struct ElementRow {
   const char *name;     // of the element in question
   const char *settings; // of egldmabufupload; nullptr: it is egldmabufdownload
   bool imports;         // where the driver does not, the row says nothing
-  // Without descriptors: what to do. By the errno alone, where limits are named without one, too.
+  // Without descriptors: what to do, or that it is these which are missing, where limits are named for other reasons, too.
   const char *advice = "ulimit -n";
 };
 const ElementRow kElements[] = {
     {"u", "mode=import zero-copy=require", true},
     {"u", "", false},
     {"u", "mode=copy", false},
-    {"d", nullptr, false, "Raise the process's limit of open files (ulimit -n)."},
+    {"d", nullptr, false, "open files"},
 };
 
 GstPadProbeReturn drop_reconfigure(GstPad *, GstPadProbeInfo *info, gpointer) noexcept
