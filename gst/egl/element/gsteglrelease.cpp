@@ -191,6 +191,8 @@ void FrameReleases::wake()
 Result<Waited> FrameReleases::wait_for_room(std::chrono::milliseconds limit,
                                             const Interrupt &interrupt)
 {
+  if (need_ == Need::Nothing) // no frame waits for the GL thread
+    return Waited::No;
   std::unique_lock guard(lock_);
   const auto has_room = [this] { return waiting_.size() < kMaxWaiting; };
   if (has_room())
