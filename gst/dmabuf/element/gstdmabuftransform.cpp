@@ -69,8 +69,8 @@ Transformer::Transformer(GstBaseTransform *element, const CapsRules &rules)
                      [this](const GstCaps *filter) { return mismatch(filter); });
 }
 
-// What is sent is linear for certain, and no driver is there that could name a modifier. What comes
-// under such caps may be tiled.
+// Caps without a modifier are linear where this element makes the frames: the CPU writes them, and
+// no driver is asked. Frames that come under such caps may be tiled: the user has to say.
 CapsRules Transformer::rules() const noexcept
 {
   const ImplicitModifier setting = implicit_modifier;
@@ -217,6 +217,8 @@ GstCaps *Transformer::transform_caps(GstPadDirection direction, GstCaps *caps,
 // that takes anything was not made for caps and rows of DMA buffers: it gets plain video. So does
 // vapostproc of GStreamer 1.22, which answers with memory:DMABuf without a format and refuses
 // DMA_DRM.
+// Caps of DMA buffers without a modifier come last, unless the user has asked for them: most
+// elements that know them look for DMA buffers under plain caps as well.
 GstPtr<GstCaps> Transformer::fixate_caps(GstPadDirection direction, GstCaps *, GstCaps *others)
 {
   const auto offered = GstPtr<GstCaps>::adopt(without_contradictions(others));
