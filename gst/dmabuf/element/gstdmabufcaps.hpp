@@ -18,8 +18,8 @@ namespace gstdrm {
 struct CapsRules {
   GstPadDirection dmabuf_pad; // linear DMA_DRM here stands for plain video on the other pad
   bool dmabuf_passes;         // DMA_DRM stands for the same DMA_DRM on the other pad
-  // implicit-modifier=linear: memory:DMABuf with a GstVideoFormat is the same as linear DMA_DRM. A
-  // CPU can do nothing with such frames otherwise.
+  // Whether memory:DMABuf with a GstVideoFormat is the same as linear DMA_DRM. A CPU can do nothing
+  // with such frames otherwise.
   bool implicit_is_linear = false;
   friend bool operator==(const CapsRules &, const CapsRules &) = default;
 };

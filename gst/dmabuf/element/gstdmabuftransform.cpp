@@ -216,9 +216,8 @@ GstCaps *Transformer::transform_caps(GstPadDirection direction, GstCaps *caps,
 // DMA buffers where the peer names them, then the peer's own order. An application or an element
 // that takes anything was not made for caps and rows of DMA buffers: it gets plain video. So does
 // vapostproc of GStreamer 1.22, which answers with memory:DMABuf without a format and refuses
-// DMA_DRM.
-// Caps of DMA buffers without a modifier come last, unless the user has asked for them: most
-// elements that know them look for DMA buffers under plain caps as well.
+// DMA_DRM. Caps of DMA buffers without a modifier come last, unless the user has asked for them:
+// most elements that know them look for DMA buffers under plain caps as well.
 GstPtr<GstCaps> Transformer::fixate_caps(GstPadDirection direction, GstCaps *, GstCaps *others)
 {
   const auto offered = GstPtr<GstCaps>::adopt(without_contradictions(others));
@@ -464,7 +463,8 @@ static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
                      "last-copy-reason, waits",
                      gstdrm::row_id<1>,
                      "Caps that name no modifier (memory:DMABuf without DMA_DRM): of linear frames "
-                     "(linear), or never used (all others: a CPU has no driver that knows)"});
+                     "(linear), never used (refuse, driver: a CPU has no driver that knows), or "
+                     "sent where downstream takes nothing else, and not taken (auto)"});
 
   GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   trans_class->query = logging<transformer_of, &Transformer::query>;
