@@ -84,17 +84,17 @@ struct EglContext::Display {
   }
 
   // The name of what fails, else empty.
-  std::string open(const EglWish &wish)
+  std::string open(const EglOptions &options)
   {
     const auto get_display =
         look_up<PFNEGLGETPLATFORMDISPLAYEXTPROC>(loader_, "eglGetPlatformDisplayEXT");
     if (!get_display)
       return "eglGetPlatformDisplayEXT is missing";
-    if (wish.platform == EglPlatform::Surfaceless) {
+    if (options.platform == EglPlatform::Surfaceless) {
       egl = get_display(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr);
     } else {
 #ifdef HAVE_GBM
-      const std::string node = wish.node.empty() ? card_of_driver("vkms") : wish.node;
+      const std::string node = options.node.empty() ? card_of_driver("vkms") : options.node;
       if (node.empty())
         return "there is no card of driver vkms";
       fd = UniqueFd(::open(node.c_str(), O_RDWR | O_CLOEXEC));
@@ -125,7 +125,7 @@ struct EglContext::Display {
   EGLDisplay egl = EGL_NO_DISPLAY;
 };
 
-std::unique_ptr<EglContext> EglContext::make(const EglWish &wish, std::string &why_not)
+std::unique_ptr<EglContext> EglContext::make(const EglOptions &options, std::string &why_not)
 {
   // tests make contexts on one thread at a time
   static std::map<std::pair<EglPlatform, std::string>, std::weak_ptr<Display>> displays;
@@ -137,23 +137,23 @@ std::unique_ptr<EglContext> EglContext::make(const EglWish &wish, std::string &w
   }
   std::unique_ptr<EglContext> made(new EglContext);
   made->loader_ = *loader;
-  auto &known = displays[{wish.platform, wish.node}];
+  auto &known = displays[{options.platform, options.node}];
   made->display_ = known.lock();
   if (!made->display_) {
     made->display_ = std::make_shared<Display>(*loader);
-    if (why_not = made->display_->open(wish); !why_not.empty())
+    if (why_not = made->display_->open(options); !why_not.empty())
       return nullptr;
     known = made->display_;
   }
 
   look_up<PFNEGLBINDAPIPROC>(*loader, "eglBindAPI")(EGL_OPENGL_ES_API);
   const EGLDisplay display = made->display_->egl;
-  const std::array<EGLint, 3> attributes{EGL_CONTEXT_CLIENT_VERSION, wish.gles_version, EGL_NONE};
+  const std::array<EGLint, 3> attributes{EGL_CONTEXT_CLIENT_VERSION, options.gles_version, EGL_NONE};
   // EGL_KHR_no_config_context, EGL_KHR_surfaceless_context: every Mesa has both
   made->context_ = look_up<PFNEGLCREATECONTEXTPROC>(*loader, "eglCreateContext")(
       display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, attributes.data());
   if (made->context_ == EGL_NO_CONTEXT || !made->make_current()) {
-    why_not = "no context of GL ES " + std::to_string(wish.gles_version);
+    why_not = "no context of GL ES " + std::to_string(options.gles_version);
     return nullptr;
   }
   Result<egl::Calls> calls = egl::load_calls(*loader, *loader);

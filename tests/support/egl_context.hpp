@@ -12,7 +12,7 @@ namespace gstdrm::test {
 
 enum class EglPlatform { Surfaceless, Gbm };
 
-struct EglWish {
+struct EglOptions {
   EglPlatform platform = EglPlatform::Surfaceless;
   int gles_version = 2;
   std::string node = {}; // for GBM; empty: the first card of driver vkms
@@ -30,7 +30,7 @@ std::string card_of_driver(const char *driver);
 class EglContext {
 public:
   // Null where the machine has none; `why_not` says why, for a skip.
-  static std::unique_ptr<EglContext> make(const EglWish &wish, std::string &why_not);
+  static std::unique_ptr<EglContext> make(const EglOptions &options, std::string &why_not);
   EglContext(const EglContext &) = delete;
   EglContext &operator=(const EglContext &) = delete;
   // On the thread where it is current, or on any where it is on none.

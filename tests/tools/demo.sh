@@ -93,7 +93,7 @@ print({key: value for key, value in result.items() if key not in ('detail', 'vio
 invariants = {key: value for key, value in result.items() if key[0] == 'I'}
 detail = result['detail']
 raise SystemExit(bool(invariants != dict.fromkeys(('I1_attach_count_ge2', 'I2_known_exporter', 'I3_axl_imports', 'I4_no_memcpy_hot'), True) or result['pass'] is not True
-                 or not 2 <= detail['imports'] <= 60 or not detail['multi_attach_inodes'] or not detail['exporters'] or detail['memcpy_hot']))
+                 or not 2 <= detail['imports'] <= 60 or not 1 <= detail['releases'] <= detail['imports'] or not detail['multi_attach_inodes'] or not detail['exporters'] or detail['memcpy_hot']))
 END
 }
 

@@ -118,6 +118,9 @@ no_dmabuf() {
 native() {
   check 'a trace whose 101st frame is read' saved_trace
   check 'the same result, and another one' compares
+  if command -v dot >/dev/null; then
+    check 'the page has both drawings' draws
+  fi
   check 'names that a terminal or a browser would execute' hostile_names
   check 'a writer that is not seen' unseen_writer
   check 'each truncation is refused' every_truncation
@@ -157,13 +160,26 @@ SHOWN='videotestsrc num-buffers=110 ! dmabufupload ! identity name=here ! kmsdma
 LATE='v4l2src io-mode=dmabuf num-buffers=80 ! identity name=here ! tee name=t t. ! queue ! fakesink enable-last-sample=false t. ! valve name=valve drop=true ! queue ! kmssink driver-name=vkms async=false sync=false'
 BRANCHES='videotestsrc num-buffers=100 ! dmabufupload ! identity name=here ! tee name=tee tee.src_0 ! queue ! kmsdmabufsink enable-last-sample=false tee.src_1 ! queue name=old-queue ! fakesink name=old-sink async=false enable-last-sample=false'
 
+# An element that has stopped keeps no import.
+nothing_is_kept() {
+  python3 -c 'import json, sys
+stats = [e["stats"] for e in json.load(open(sys.argv[1]))["elements"] if e["stats"]]
+sys.exit(not stats or any(s["releases"] != s["imports"] for s in stats))' "$work/trace.json"
+}
+
 # Beside other tracers, and a second one of its own: the trace is recorded, judged, and equal to itself.
 passes() {
   GST_DRM_VERIFY_FILE=$work/trace.json GST_TRACERS='stats;drmverify;drmverify' gst-launch-1.0 -q videotestsrc num-buffers=20 \
     ! dmabufupload ! tee name=t t. ! queue ! kmsdmabufsink t. ! bin.\( queue ! fakesink \) || return 1
   gives 0 --trace "$work/trace.json" --json "$work/pass.json" --html "$work/pass.html" && says 'result: pass' '20 passed on' &&
     grep -q '"I1_attach_count_ge2": true' "$work/pass.json" && grep -q '"pass": true' "$work/pass.json" &&
-    grep -q '<table>' "$work/pass.html" && fits_schema "$work/pass.json" && gives 0 --trace "$work/trace.json" --expect "$work/pass.json"
+    nothing_is_kept && grep -q '<table>' "$work/pass.html" && fits_schema "$work/pass.json" && gives 0 --trace "$work/trace.json" --expect "$work/pass.json"
+}
+
+# Both are on the page: what happened on each link, and GStreamer's with the elements' properties.
+draws() {
+  gives 1 --html "$work/drawn.html" videotestsrc num-buffers=20 pattern=ball ! fakesink && grep -q '<svg' "$work/drawn.html" &&
+    sed -n 's/.*data:image\/svg+xml;base64,\([^"]*\)".*/\1/p' "$work/drawn.html" | base64 -d | grep -q 'pattern=Moving ball'
 }
 
 # The same pipeline, in which somebody has put an element that does not ask for dma-bufs; a copy by an upload.

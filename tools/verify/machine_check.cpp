@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 #include <gst/drm/core/constraints.hpp>
+#include <gst/drm/core/kernel.hpp>
 #include <gst/gst.h>
 
 #include "../inspect/machine.hpp"
@@ -109,18 +109,12 @@ std::string joined(const std::vector<std::string> &names)
 Finding check_kernel(const Machine &machine)
 {
   const std::string release = machine.word("/proc/sys/kernel/osrelease");
-  unsigned major = 0;
-  unsigned minor = 0;
-  std::sscanf(release.c_str(), "%u.%u", &major, &minor);
   const std::string found = "Linux " + release;
-  if (major < 5 || (major == 5 && minor < 3))
-    return {Light::Red, "kernel", found,
-            "before Linux 5.3 no program can tell one dma-buf from another: take a newer one"};
-  if (major < 6)
-    return {Light::Yellow, "kernel", found,
-            "Linux 6.0 has the sync_file ioctls of dma-bufs: before, elements cannot hand the "
-            "fences of a driver to another one and have to wait"};
-  return {Light::Green, "kernel", found + ", with the sync_file ioctls of dma-bufs", {}};
+  const gstdrm::KernelLack lack = gstdrm::kernel_lack(release);
+  if (lack == gstdrm::KernelLack::Nothing)
+    return {Light::Green, "kernel", found + ", with the sync_file ioctls of dma-bufs", {}};
+  return {lack == gstdrm::KernelLack::Inodes ? Light::Red : Light::Yellow, "kernel",
+          found + " " + gstdrm::describe(lack), "take a newer kernel"};
 }
 
 std::string unpacked(const std::string &path)

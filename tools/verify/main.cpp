@@ -167,7 +167,7 @@ Outcome<Run> get_run(const Options &options)
   if (!options.trace) {
     const auto number = [](gint value) { return static_cast<unsigned>(value); };
     return run_program(command_of(options), {number(options.frames), number(options.seconds),
-                                             number(options.timeout_s)});
+                                             number(options.timeout_s), options.html != nullptr});
   }
   Outcome<Trace> trace = read_trace(options.trace);
   if (!trace)

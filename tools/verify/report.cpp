@@ -235,7 +235,8 @@ std::string detail_of(const Trace &trace, const Verdict &verdict)
     if (violation.invariant == "I4")
       hot.push_back(violation.element);
   return "{\n    \"imports\": " + std::to_string(sum(trace, "imports")) +
-         ",\n    \"fence_waits\": " + std::to_string(sum(trace, "waits")) +
+         ",\n    \"releases\": " + std::to_string(sum(trace, "releases")) +
+         ",\n    \"fence_wait_lines\": " + std::to_string(sum(trace, "waits")) +
          ",\n    \"multi_attach_inodes\": " + json_of(shared) +
          ",\n    \"exporters\": " + json_of(std::vector(exporters.begin(), exporters.end())) +
          ",\n    \"memcpy_hot\": " + json_of(hot) + ",\n    \"links\": " + json_rows(trace.links) +
@@ -282,8 +283,11 @@ std::string dot_of(const Trace &trace)
   return text + "}\n";
 }
 
+// The picture of `dot`; empty if there is none, or no Graphviz.
 std::string draw(const std::string &dot)
 {
+  if (dot.empty())
+    return "";
   GError *error = nullptr;
   const std::unique_ptr<GSubprocess, decltype(&g_object_unref)> program(
       g_subprocess_new(static_cast<GSubprocessFlags>(G_SUBPROCESS_FLAGS_STDIN_PIPE |
@@ -360,7 +364,7 @@ std::string write_html(const Trace &trace, const Verdict &verdict)
       std::string(result_word(verdict)) +
       "</title>\n<style>body{font-family:sans-serif;margin:2em}table{border-collapse:collapse;"
       "margin:1em 0}td,th{border:1px solid #ccc;padding:.3em .6em;text-align:left}"
-      "svg{max-width:100%;height:auto}.violated{color:#c62828}.pass{color:#2e7d32}"
+      "svg,img{max-width:100%;height:auto}.violated{color:#c62828}.pass{color:#2e7d32}"
       ".unknown{color:#ef6c00}</style>\n<h1>" +
       escaped(trace.program) + ": <span class=\"" + result_word(verdict) + "\">" +
       result_word(verdict) + "</span></h1>\n" + draw(dot_of(trace));
@@ -379,6 +383,14 @@ std::string write_html(const Trace &trace, const Verdict &verdict)
       text += html_table(more);
   for (const std::string &note : verdict.notes)
     text += "<p>" + escaped(note) + "\n";
+  if (const std::string svg = draw(trace.drawing); !svg.empty()) {
+    // a picture runs no script and follows no link that the program may have put into it
+    const inspect::Text data(
+        g_base64_encode(reinterpret_cast<const guchar *>(svg.data()), svg.size()));
+    text += "<details><summary>The pipeline as GStreamer draws it, with properties and caps"
+            "</summary>\n<img alt=\"pipeline\" src=\"data:image/svg+xml;base64," +
+            std::string(data.get()) + "\">\n</details>\n";
+  }
   return text;
 }
 

@@ -82,19 +82,21 @@ private:
 };
 
 // The environment in which GStreamer loads the tracer, beside those that the user wants.
-std::vector<std::string> environment_for(const Folder &folder, unsigned frames)
+std::vector<std::string> environment_for(const Folder &folder, const Limits &limits)
 {
   std::vector<std::string> environment;
-  std::string tracers = "drmverify(frames=" + std::to_string(frames) + ")";
+  std::string tracers = "drmverify(frames=" + std::to_string(limits.frames) + ")";
   for (char **variable = environ; *variable; variable++) {
     const std::string_view text(*variable);
     if (text.starts_with("GST_TRACERS="))
       tracers = std::string(text.substr(text.find('=') + 1)) + ";" + tracers;
-    else
+    else if (!limits.draws || !text.starts_with("GST_DEBUG_DUMP_DOT_DIR="))
       environment.emplace_back(text);
   }
   environment.push_back("GST_TRACERS=" + tracers);
   environment.push_back("GST_DRM_VERIFY_FILE=" + folder.path() + "/%p.json");
+  if (limits.draws)
+    environment.push_back("GST_DEBUG_DUMP_DOT_DIR=" + folder.path());
   return environment;
 }
 
@@ -242,6 +244,28 @@ Outcome<Trace> read_all(const std::vector<std::filesystem::path> &paths)
   return all;
 }
 
+// What the program last drew of a pipeline that had its caps: gst-launch-1.0 draws each change of
+// state, and names the file by it.
+std::string last_drawing(const Folder &folder)
+{
+  auto newest = std::filesystem::file_time_type::min();
+  std::filesystem::path last;
+  std::error_code error;
+  for (const auto &entry : std::filesystem::directory_iterator(folder.path(), error)) {
+    const std::string name = entry.path().filename();
+    if (!name.ends_with(".dot") || name.ends_with("_READY.dot") || name.ends_with("_NULL.dot"))
+      continue;
+    const auto time = entry.last_write_time(error);
+    if (last.empty() || time >= newest) {
+      newest = time;
+      last = entry.path();
+    }
+  }
+  const Outcome<std::string> text =
+      last.empty() ? Outcome<std::string>(Failure{""}) : inspect::read_file(last);
+  return text ? *text.value : "";
+}
+
 // For the tracer of a program that runs; one that has ended looks at nothing.
 std::filesystem::path stop_file(const std::filesystem::path &trace)
 {
@@ -310,7 +334,7 @@ Outcome<Run> run_program(const std::vector<std::string> &argv, const Limits &lim
     return Failure{folder.problem};
   Child child;
   std::signal(SIGINT, on_interrupt);
-  if (const std::string problem = child.start(argv, environment_for(folder, limits.frames));
+  if (const std::string problem = child.start(argv, environment_for(folder, limits));
       !problem.empty())
     return Failure{problem};
   Run run;
@@ -324,6 +348,7 @@ Outcome<Run> run_program(const std::vector<std::string> &argv, const Limits &lim
                        : "no frame went through a pad of the program, or its GStreamer does not "
                          "find the tracer drmverify (gst-inspect-1.0 drmtracers)"};
   run.trace = std::move(*trace.value);
+  run.trace.drawing = last_drawing(folder);
   return run;
 }
 

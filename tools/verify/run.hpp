@@ -14,6 +14,7 @@ struct Limits {
   unsigned frames = 0;    // that a sink receives; 0: no limit
   unsigned seconds = 0;   // since the first frame; 0: no limit
   unsigned timeout_s = 0; // without a frame
+  bool draws = false;     // GStreamer's drawing is wanted
 };
 
 struct Run {

@@ -189,7 +189,7 @@ std::optional<std::uint64_t> Relabeler::known_modifier() const
 
 bool Relabeler::start()
 {
-  stats_.reset();
+  stats_.begin(GST_ELEMENT(element_));
   failure_.reset();
   const std::string text = settings().modifier;
   const auto read = read_modifier(text);

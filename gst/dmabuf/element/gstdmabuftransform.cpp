@@ -314,7 +314,7 @@ bool Transformer::activate_sink_mode(GstPadMode mode, bool active)
 
 bool Transformer::start()
 {
-  stats_.reset();
+  stats_.begin(GST_ELEMENT(element_));
   negotiation_.reset();
   return true;
 }
@@ -459,8 +459,8 @@ static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
   object_class->finalize = gst_dmabuf_transform_finalize;
   gstdrm::install_common_properties(
       object_class, {gstdrm::row_id<0>, "Whether frames may be copied by the CPU", gstdrm::kStatsId,
-                     "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
-                     "last-copy-reason, waits",
+                     "Counters since start: frames, imports, import-hits, releases, copies, "
+                     "bytes-copied, last-copy-reason, waits",
                      gstdrm::row_id<1>,
                      "Caps that name no modifier (memory:DMABuf without DMA_DRM): of linear frames "
                      "(linear), never used (refuse, driver: a CPU has no driver that knows), or "

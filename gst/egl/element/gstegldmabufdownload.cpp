@@ -137,8 +137,8 @@ static void gst_egl_dmabuf_download_class_init(GstEglDmaBufDownloadClass *klass)
   gstdrm::install_common_properties(
       object_class,
       {gstdrm::row_id<0>, "What to do where OpenGL cannot draw into dma-bufs", gstdrm::kStatsId,
-       "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
-       "last-copy-reason, waits, draws, hops",
+       "Counters since start: frames, imports, import-hits, releases, copies, "
+       "bytes-copied, last-copy-reason, waits, draws, hops",
        gstdrm::row_id<1>,
        "Caps that name no modifier (memory:DMABuf without DMA_DRM): sent where the driver names "
        "none (auto, driver), never (refuse), or for linear frames too (linear)"});

@@ -139,8 +139,8 @@ static void install_properties(GObjectClass *object_class)
   gstdrm::install_properties(object_class, upload_properties());
   gstdrm::install_common_properties(
       object_class, {gstdrm::row_id<0>, "Whether frames may be copied by the CPU", gstdrm::kStatsId,
-                     "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
-                     "last-copy-reason, waits, draws, hops, fallbacks",
+                     "Counters since start: frames, imports, import-hits, releases, copies, "
+                     "bytes-copied, last-copy-reason, waits, draws, hops, fallbacks",
                      gstdrm::row_id<1>,
                      "Caps that name no modifier (memory:DMABuf without DMA_DRM): taken where the "
                      "driver lists none (auto), never (refuse), as linear frames (linear), or "

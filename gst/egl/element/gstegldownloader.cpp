@@ -133,7 +133,7 @@ void EglDownloader::set_flushing(bool flushing)
 
 bool EglDownloader::start()
 {
-  stats_.reset();
+  stats_.begin(GST_ELEMENT(element_));
   frames_.reset_counters();
   failure_.reset();
   no_context_.reset();

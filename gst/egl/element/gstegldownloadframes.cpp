@@ -120,12 +120,14 @@ Result<void> DownloadFrames::begin(std::shared_ptr<GlThread> thread, const Downl
                    0};
     return {};
   }
-  cache_.emplace([owner = thread_](const FrameLayout &layout) -> Result<Target> {
-    auto target = egl::DrawTarget::import(owner->device(), layout);
-    if (!target)
-      return target.error();
-    return destroy_on(owner, std::move(*target));
-  });
+  cache_.emplace(
+      [owner = thread_](const FrameLayout &layout) -> Result<Target> {
+        auto target = egl::DrawTarget::import(owner->device(), layout);
+        if (!target)
+          return target.error();
+        return destroy_on(owner, std::move(*target));
+      },
+      ImportBounds{.releases = &stats_.releases});
   return thread_->run([this](egl::Device &) -> Result<void> {
     auto painter = egl::Painter::make(thread_->device());
     if (!painter)

@@ -242,7 +242,7 @@ auto EglUploader::without_readers(const auto &change)
 
 bool EglUploader::start()
 {
-  stats_.reset();
+  stats_.begin(GST_ELEMENT(element_));
   fallbacks_ = 0;
   frames_.reset_draws();
   *hops_ = 0;

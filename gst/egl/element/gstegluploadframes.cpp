@@ -192,7 +192,8 @@ Result<void> UploadFrames::begin(std::shared_ptr<GlThread> thread, UploadStream 
   thread_ = std::move(thread);
   stream_ = std::move(stream);
   make_releases();
-  cache_.emplace([this](const FrameLayout &layout) { return make_imported(layout); });
+  cache_.emplace([this](const FrameLayout &layout) { return make_imported(layout); },
+                 ImportBounds{.releases = &stats_.releases});
   can_copy_ = is_linear_video(stream_.in, copied_);
   copy_pool_.begin(thread_->context(), stream_.out_caps.get(), SyncPoints::None,
                    stream_.kept_downstream);

@@ -115,7 +115,7 @@ void KmsSink::set_cursor_image(GstSample *image)
 
 bool KmsSink::start()
 {
-  stats_.reset();
+  stats_.begin(GST_ELEMENT(element_));
   negotiation_.restart();
   display_.change(
       [](SinkSettings &settings) { settings.tag_direction = GST_VIDEO_ORIENTATION_IDENTITY; });
@@ -253,13 +253,16 @@ GstStructure *KmsSink::stats_structure() const
   GstStructure *stats = stats_.to_structure();
   kms::FlipQueue::Counters counters;
   kms::Display::OverlayCounters overlays;
+  std::uint64_t releases = 0;
   if (const std::shared_ptr<kms::Display> display = display_.get()) {
     counters = display->counters();
     overlays = display->overlay_counters();
+    releases = display->releases();
   }
   gst_structure_set(
-      stats, "waits", G_TYPE_UINT64, stats_.waits.load() + counters.waits, "shown", G_TYPE_UINT64,
-      counters.shown, "dropped", G_TYPE_UINT64,
+      stats, "releases", G_TYPE_UINT64, releases, "waits", G_TYPE_UINT64,
+      stats_.waits.load() + counters.waits, "shown", G_TYPE_UINT64, counters.shown, "dropped",
+      G_TYPE_UINT64,
       counters.dropped + base_sink_dropped(GST_BASE_SINK(element_)) + negotiation_.dropped(),
       "late", G_TYPE_UINT64, counters.late, "commits", G_TYPE_UINT64, counters.commits, "held",
       G_TYPE_UINT, counters.held, "fence-timeouts", G_TYPE_UINT64, counters.fence_timeouts,

@@ -100,39 +100,39 @@ std::uint32_t rotation_of(GstVideoOrientationMethod direction)
 }
 
 // Returns nullopt if no KMS property has values of that type.
-std::optional<kms::PropertyWish> read_wish(const std::string &name, const GValue *value)
+std::optional<kms::UserProperty> read_user_property(const std::string &name, const GValue *value)
 {
   if (G_VALUE_HOLDS_STRING(value) && g_value_get_string(value))
-    return kms::PropertyWish{name, std::string(g_value_get_string(value))};
+    return kms::UserProperty{name, std::string(g_value_get_string(value))};
   if (G_VALUE_HOLDS_BOOLEAN(value))
-    return kms::PropertyWish{name, std::int64_t{g_value_get_boolean(value) ? 1 : 0}};
+    return kms::UserProperty{name, std::int64_t{g_value_get_boolean(value) ? 1 : 0}};
   if (G_VALUE_HOLDS_INT(value))
-    return kms::PropertyWish{name, std::int64_t{g_value_get_int(value)}};
+    return kms::UserProperty{name, std::int64_t{g_value_get_int(value)}};
   if (G_VALUE_HOLDS_INT64(value))
-    return kms::PropertyWish{name, std::int64_t{g_value_get_int64(value)}};
+    return kms::UserProperty{name, std::int64_t{g_value_get_int64(value)}};
   if (G_VALUE_HOLDS_UINT(value))
-    return kms::PropertyWish{name, std::uint64_t{g_value_get_uint(value)}};
+    return kms::UserProperty{name, std::uint64_t{g_value_get_uint(value)}};
   if (G_VALUE_HOLDS_UINT64(value))
-    return kms::PropertyWish{name, std::uint64_t{g_value_get_uint64(value)}};
+    return kms::UserProperty{name, std::uint64_t{g_value_get_uint64(value)}};
   return std::nullopt;
 }
 
-Result<std::vector<kms::PropertyWish>> read_wishes(const char *property,
-                                                   const GstStructure *structure)
+Result<std::vector<kms::UserProperty>> read_user_properties(const char *property,
+                                                            const GstStructure *structure)
 {
-  std::vector<kms::PropertyWish> wishes;
+  std::vector<kms::UserProperty> properties;
   for (gint i = 0; structure && i < gst_structure_n_fields(structure); i++) {
     const std::string name = gst_structure_nth_field_name(structure, static_cast<guint>(i));
     const GValue *value = gst_structure_get_value(structure, name.c_str());
-    const std::optional<kms::PropertyWish> wish = read_wish(name, value);
-    if (!wish)
+    const std::optional<kms::UserProperty> read = read_user_property(name, value);
+    if (!read)
       return Error{ErrorCode::Device,
                    std::string(property) + ": " + name + " is a " + G_VALUE_TYPE_NAME(value) +
                        ". Give an integer, a boolean, or a string with the name of a value.",
                    EINVAL};
-    wishes.push_back(*wish);
+    properties.push_back(*read);
   }
-  return wishes;
+  return properties;
 }
 
 } // namespace
@@ -210,10 +210,10 @@ Result<std::shared_ptr<kms::Display>> SinkDisplay::open_display(kms::DisplayList
                    &wanted.output.connector_properties),
         std::tuple("plane-properties", wanted.plane_properties.get(),
                    &wanted.output.plane_properties)}) {
-    Result<std::vector<kms::PropertyWish>> wishes = read_wishes(property, from);
-    if (!wishes)
-      return wishes.error();
-    *to = std::move(*wishes);
+    Result<std::vector<kms::UserProperty>> properties = read_user_properties(property, from);
+    if (!properties)
+      return properties.error();
+    *to = std::move(*properties);
   }
   Result<std::shared_ptr<kms::Display>> opened =
       kms::Display::open(wanted.device, wanted.output, listener);

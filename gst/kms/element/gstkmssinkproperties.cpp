@@ -514,8 +514,9 @@ void install_sink_properties(GObjectClass *klass)
        "What to do about system memory, which has to be copied: require refuses caps that do not "
        "promise DMA buffers",
        kStatsId,
-       "Counters since start: frames, imports (framebuffers made), import-hits, copies, "
-       "bytes-copied, last-copy-reason, waits (times the streaming thread slept), shown (flips "
+       "Counters since start: frames, imports (framebuffers made), import-hits, "
+       "releases (framebuffers no longer kept), copies, bytes-copied, last-copy-reason, waits "
+       "(times the streaming thread slept), shown (flips "
        "completed), dropped (replaced before they were shown, too late, or refused before upstream "
        "chose another format), late (shown more than a refresh and an eighth after they were due), "
        "commits, held (buffers held now), fence-timeouts and fence-errors (frames left out because "

@@ -460,7 +460,7 @@ GstFlowReturn Overlayer::fail(const Error &error)
 
 void Overlayer::start()
 {
-  stats_.reset();
+  stats_.begin(GST_ELEMENT(element_));
   objects_ = compositions_ = drawn_ = 0;
   failure_.reset();
   caps.start();

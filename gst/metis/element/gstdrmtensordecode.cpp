@@ -340,7 +340,7 @@ DecodeSettings TensorDecoder::current_settings() const
 
 bool TensorDecoder::start()
 {
-  stats_.reset();
+  stats_.begin(GST_ELEMENT(element_));
   detections_ = 0;
   decoding_ns_ = 0;
   lines_dropped_ = 0;

@@ -193,6 +193,7 @@ Result<std::unique_ptr<InferenceQueue>> Inferer::open(const InferSettings &setti
   options.dmabuf_input = settings.import_mode == ImportMode::DmaBuf;
   options.dmabuf_output = settings.output_mode == OutputMode::DmaBuf;
   options.cache_imports = settings.cache_imports;
+  options.releases = &counters_.releases;
   options.timeout = std::chrono::milliseconds(settings.timeout_ms);
   options.open_timeout = std::chrono::milliseconds(settings.open_timeout_ms);
   auto backend = open_backend(settings.backend, options, kBackends);
@@ -251,7 +252,7 @@ std::shared_ptr<InferenceQueue> Inferer::queue_of_any_thread() const
 
 bool Inferer::start(const InferSettings &settings)
 {
-  stats_.reset();
+  stats_.begin(GST_ELEMENT(element_));
   counters_.reset();
   passed_through_ = 0;
   eos_ = false;
@@ -291,8 +292,9 @@ GstStructure *Inferer::stats() const
   GstStructure *stats = stats_.to_structure();
   gst_structure_set(
       stats, "imports", G_TYPE_UINT64, counters_.imports.load(), "import-hits", G_TYPE_UINT64,
-      counters_.import_hits.load(), "waits", G_TYPE_UINT64, counters_.waits.load(), "waiting-ns",
-      G_TYPE_UINT64, counters_.waiting_ns.load(), "preprocessing-ns", G_TYPE_UINT64,
+      counters_.import_hits.load(), "releases", G_TYPE_UINT64, counters_.releases.load(), "waits",
+      G_TYPE_UINT64, counters_.waits.load(), "waiting-ns", G_TYPE_UINT64,
+      counters_.waiting_ns.load(), "preprocessing-ns", G_TYPE_UINT64,
       counters_.preprocessing_ns.load(), "device-ns", G_TYPE_UINT64, counters_.device_ns.load(),
       "inferences", G_TYPE_UINT64, counters_.inferences.load(), "passed-through", G_TYPE_UINT64,
       passed_through_.load(), "in-flight", G_TYPE_UINT64, counters_.in_flight.load(), nullptr);
@@ -972,14 +974,14 @@ static void gst_metis_dmabuf_infer_class_init(GstMetisDmabufInferClass *klass)
   object_class->finalize = gst_metis_dmabuf_infer_finalize;
   install_properties(object_class, infer_properties());
   install_common_properties(
-      object_class,
-      {row_id<0>, "What to do where a frame would have to be copied", kStatsId,
-       "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
-       "last-copy-reason, waits, waiting-ns, preprocessing-ns, device-ns, inferences, "
-       "passed-through, in-flight",
-       row_id<1>,
-       "Caps that name no modifier (memory:DMABuf without DMA_DRM): of linear frames "
-       "(linear), or never taken (all others: no driver is asked)"});
+      object_class, {row_id<0>, "What to do where a frame would have to be copied", kStatsId,
+                     "Counters since start: frames, imports, import-hits, releases, copies, "
+                     "bytes-copied, last-copy-reason, waits, waiting-ns, preprocessing-ns, "
+                     "device-ns, inferences, "
+                     "passed-through, in-flight",
+                     row_id<1>,
+                     "Caps that name no modifier (memory:DMABuf without DMA_DRM): of linear frames "
+                     "(linear), or never taken (all others: no driver is asked)"});
   gst_element_class_set_static_metadata(
       element_class, "Inference on DMA buffers", "Filter/Analyzer/Video/Hardware",
       "Runs a model on frames in DMA buffers and attaches the result tensors",

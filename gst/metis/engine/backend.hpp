@@ -3,6 +3,7 @@
 // and finished.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -24,8 +25,9 @@ struct BackendOptions {
   bool dmabuf_input = true;   // the back end may ask for the input tensor in a dma-buf
   bool dmabuf_output = true;  // likewise for the outputs
   bool cache_imports = true;  // keep imports of frames until their memory is freed
-  std::chrono::milliseconds timeout{1000};       // of one request on the device
-  std::chrono::milliseconds open_timeout{60000}; // of opening the runtime, device and model
+  std::atomic<std::uint64_t> *releases = nullptr; // counts imports that end; outlives the back end
+  std::chrono::milliseconds timeout{1000};        // of one request on the device
+  std::chrono::milliseconds open_timeout{60000};  // of opening the runtime, device and model
 };
 
 // One inference. All of it is borrowed until finish(). After ETIMEDOUT the device or the runtime

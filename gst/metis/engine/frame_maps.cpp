@@ -45,7 +45,10 @@ struct FrameMaps::Mapping {
   }
 };
 
-FrameMaps::FrameMaps() : cache_(map_planes) {}
+FrameMaps::FrameMaps(std::atomic<std::uint64_t> &releases)
+    : cache_(map_planes, ImportBounds{.releases = &releases})
+{
+}
 
 Result<std::shared_ptr<const FrameMaps::Mapping>> FrameMaps::map_planes(const FrameLayout &layout)
 {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -26,7 +27,8 @@ public:
     bool hit = false;
   };
 
-  FrameMaps();
+  // `releases` is ImportBounds::releases.
+  explicit FrameMaps(std::atomic<std::uint64_t> &releases);
   // `layout` has to have passed check_layout(). Begins CPU access, which waits for the implicit
   // fences of writers: a caller that must not sleep polls the dma-bufs first.
   Result<View> map(const FrameLayout &layout);

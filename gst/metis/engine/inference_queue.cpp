@@ -62,8 +62,9 @@ Result<std::unique_ptr<InferenceQueue>> InferenceQueue::start(InferenceSetup set
 
 InferenceQueue::InferenceQueue(InferenceSetup setup, WakeFd wake, InferenceCounters &counters)
     : places_(setup.places), leaky_(setup.leaky), wake_(std::move(wake)), counters_(counters),
-      backend_(std::move(setup.backend)), inputs_(std::move(setup.inputs)),
-      outputs_(std::move(setup.outputs)), results_(std::move(setup.results)),
+      maps_(counters.releases), backend_(std::move(setup.backend)),
+      inputs_(std::move(setup.inputs)), outputs_(std::move(setup.outputs)),
+      results_(std::move(setup.results)),
       max_in_flight_(std::clamp(setup.max_in_flight, 1U, InferenceSetup::kMostInFlight)),
       timeout_(setup.timeout), cache_maps_(setup.cache_maps), thread_(&InferenceQueue::work, this)
 {

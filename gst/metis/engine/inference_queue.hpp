@@ -77,6 +77,7 @@ struct InferenceCounters {
   std::atomic<std::uint64_t> inferences{0}; // inferences that gave a result
   std::atomic<std::uint64_t> imports{0};    // frames that the device or the CPU had not mapped yet
   std::atomic<std::uint64_t> import_hits{0};
+  std::atomic<std::uint64_t> releases{0};         // imports that are no longer kept
   std::atomic<std::uint64_t> waits{0};            // frames with a fence that was pending
   std::atomic<std::uint64_t> waiting_ns{0};       // from a frame's place in the queue to its start
   std::atomic<std::uint64_t> preprocessing_ns{0}; // frame to tensor
@@ -85,7 +86,7 @@ struct InferenceCounters {
 
   void reset() noexcept
   {
-    for (auto *counter : {&inferences, &imports, &import_hits, &waits, &waiting_ns,
+    for (auto *counter : {&inferences, &imports, &import_hits, &releases, &waits, &waiting_ns,
                           &preprocessing_ns, &device_ns, &in_flight})
       *counter = 0;
   }

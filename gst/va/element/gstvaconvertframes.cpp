@@ -63,7 +63,8 @@ Result<void> ConvertFrames::begin(const Device &device, GstCaps *in_caps,
   converter_ = std::move(converter).value();
   stream_ = stream;
   imported_ = false;
-  cache_.emplace([this](const FrameLayout &layout) { return converter_->import(layout); });
+  cache_.emplace([this](const FrameLayout &layout) { return converter_->import(layout); },
+                 ImportBounds{.releases = &stats_.releases});
   copier_.set_caps(in_caps);
   fences_ = {};
   return {};

@@ -151,8 +151,8 @@ static void install_properties(GObjectClass *klass)
   g_object_class_override_property(klass, kDirectionId, "video-direction");
   gstdrm::install_common_properties(
       klass, {gstdrm::row_id<0>, "What to do where frames come in system memory", gstdrm::kStatsId,
-              "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
-              "last-copy-reason, waits, surfaces, exports, va-calls",
+              "Counters since start: frames, imports, import-hits, releases, copies, "
+              "bytes-copied, last-copy-reason, waits, surfaces, exports, va-calls",
               gstdrm::row_id<1>,
               "Caps that name no modifier (memory:DMABuf without DMA_DRM): used where the driver "
               "names none (auto), never (refuse), for linear frames too (linear), or taken and "

@@ -191,7 +191,7 @@ bool DmabufConverter::start()
   auto shared = std::make_shared<const Device>(std::move(device).value());
   allocator_ = GstPtr<GstDrmAllocator>::adopt(new_allocator(shared));
   auto worker = std::make_shared<SyncWorker>();
-  stats_.reset();
+  stats_.begin(GST_ELEMENT(element_));
   failure_.reset();
   refusals_.restart();
   pairs_.reset();

@@ -188,7 +188,7 @@ bool Source::start()
   auto shared = std::make_shared<const Device>(std::move(device).value());
   allocator_ = GstPtr<GstDrmAllocator>::adopt(new_allocator(shared));
   auto worker = std::make_shared<SyncWorker>();
-  stats.reset();
+  stats.begin(GST_ELEMENT(element_));
   timeline_ = {};
   sought_.reset();
   next_frame_ = 0;

@@ -80,7 +80,7 @@ GST_START_TEST(test_drm_stats)
   g_object_get(element, "drm-stats", &stats, nullptr);
   fail_unless(gst_structure_has_name(stats, "drm-stats"), "%s", gst_structure_get_name(stats));
   for (const char *field :
-       {"frames", "imports", "import-hits", "copies", "bytes-copied", "waits"}) {
+       {"frames", "imports", "import-hits", "releases", "copies", "bytes-copied", "waits"}) {
     guint64 number = 7;
     fail_unless(gst_structure_get_uint64(stats, field, &number), "no %s", field);
     fail_unless_equals_uint64(number, 0);

@@ -52,14 +52,14 @@ std::unique_ptr<Opened> opened_now;
 
 void open_display(const DisplayRow &row)
 {
-  gstdrm::test::EglWish wish;
-  wish.platform = row.platform;
+  gstdrm::test::EglOptions options;
+  options.platform = row.platform;
   if (row.driver)
-    wish.node = gstdrm::test::card_of_driver(row.driver);
+    options.node = gstdrm::test::card_of_driver(row.driver);
   std::string why_not;
   auto opened = std::make_unique<Opened>();
   opened->name = row.name;
-  opened->context = EglContext::make(wish, why_not);
+  opened->context = EglContext::make(options, why_not);
   fail_unless(opened->context != nullptr, "%s: %s", row.name, why_not.c_str());
   const auto device = Device::open(opened->context->calls(), opened->context->display());
   fail_unless(!!device, "%s: %s", row.name, device ? "" : device.error().message.c_str());

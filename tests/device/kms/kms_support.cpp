@@ -16,10 +16,10 @@ Sink::Sink(const char *properties)
 {
   // What a test compares pixels with is the picture alone. Who names a plane or a file joins the
   // display of another program where there is one.
-  const std::string_view wishes = properties;
-  const bool has_wish = wishes.find("mode=") != wishes.npos || wishes.find("plane-id=") != wishes.npos ||
-                        wishes.find("fd=") != wishes.npos;
-  const std::string mode = has_wish ? "" : "mode=match ";
+  const std::string_view given = properties;
+  const bool names_mode = given.find("mode=") != given.npos || given.find("plane-id=") != given.npos ||
+                        given.find("fd=") != given.npos;
+  const std::string mode = names_mode ? "" : "mode=match ";
   const std::string line = "kmsdmabufsink name=sink driver-name=vkms sync=false " + mode + properties;
   GError *error = nullptr;
   sink_ = gst_parse_launch(line.c_str(), &error);

@@ -2,6 +2,7 @@
 #include "gst/drm/core/import_cache.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <memory>
@@ -31,11 +32,13 @@ FrameLayout frame(std::uint64_t inode, std::uint64_t size_bytes = 400)
 
 class Imports : public testing::Test {
 protected:
+  void TearDown() override { EXPECT_EQ(releases_ + cache_.size(), made_); }
   Result<std::shared_ptr<int>> make(const FrameLayout &)
   {
     calls_++;
     if (fail_)
       return Error{ErrorCode::Import, "no", ENOMEM};
+    made_++;
     return std::make_shared<int>(calls_);
   }
   bool hits(const FrameLayout &layout)
@@ -48,7 +51,12 @@ protected:
   const ImportBounds bounds_ = kBounds;
   int calls_ = 0;
   bool fail_ = false;
-  Cache cache_{[this](const FrameLayout &layout) { return make(layout); }, kBounds};
+  std::size_t made_ = 0;
+  std::atomic<std::uint64_t> releases_{0};
+  Cache cache_{[this](const FrameLayout &layout) { return make(layout); },
+               ImportBounds{.keep_frames = kBounds.keep_frames,
+                            .keep_bytes = kBounds.keep_bytes,
+                            .releases = &releases_}};
 };
 
 TEST_F(Imports, a_buffer_that_comes_again_is_a_hit)

@@ -46,7 +46,7 @@ struct Listener : kms::DisplayListener {
   std::atomic<int> failures{0};
   std::atomic<int> changes{0};
   std::atomic<int> stalls{0};
-  std::atomic<int> repaints{0}; // wishes for the picture once more
+  std::atomic<int> repaints{0}; // requests for the picture once more
   int view_refusals = 0, overlay_refusals = 0, turns_left_out = 0;
   int master_changes = 0;
   int plugs = 0; // messages that the connector has changed

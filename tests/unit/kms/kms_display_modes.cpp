@@ -180,7 +180,7 @@ const AloneRow kAloneRows[] = {
 
 class LeftAlone : public ModeTest, public testing::WithParamInterface<AloneRow> {};
 
-TEST_P(LeftAlone, without_a_wish)
+TEST_P(LeftAlone, without_a_request)
 {
   const AloneRow &row = GetParam();
   fakedrm::device().scales = row.scales;

@@ -357,7 +357,7 @@ TEST_P(Panels, show_pictures_upright)
 }
 
 // A turn that only the stream's tags ask for.
-TEST_F(Showing, a_wished_turn_is_left_out_with_one_warning_where_no_plane_turns)
+TEST_F(Showing, an_optional_turn_is_left_out_with_one_warning_where_no_plane_turns)
 {
   fakedrm::device().rotations = {{"rotate-0", 0}};
   display = open();
@@ -378,7 +378,7 @@ TEST_F(Showing, a_wished_turn_is_left_out_with_one_warning_where_no_plane_turns)
 }
 
 // Of two pictures behind each other, with a tag each: the first one's turn is none for the second.
-TEST_F(Showing, a_wished_turn_that_is_refused_in_mid_stream_leaves_the_picture_unturned)
+TEST_F(Showing, an_optional_turn_that_is_refused_in_mid_stream_leaves_the_picture_unturned)
 {
   fakedrm::device().rotations = {{"rotate-0", 0}, {"rotate-180", 2}};
   display = open();

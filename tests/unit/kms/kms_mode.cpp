@@ -247,18 +247,18 @@ TEST(SelectModeOfMany, names_the_nearest)
     for (const std::uint32_t clock_khz : {148500U, 74250U, 74176U})
       modes.push_back(mode(clock_khz, width, 2200, static_cast<std::uint16_t>(width * 9 / 16), 1125));
   const struct {
-    const char *wish, *says;
+    const char *request, *says;
   } rows[] = {
       {"1234x567", ". The nearest are 1120x630@60.000 1280x720@60.000 960x540@60.000 1440x810@60.000 "},
       {"1280x720@75", ". The nearest are 1280x720@60.000 1280x720@30.000 1280x720@29.970 1440x810@60.000 "},
       {"7680x4320", ". The nearest are 3840x2160@60.000 3680x2070@60.000 "},
   };
   for (const auto &row : rows) {
-    const auto order = order_modes(modes, *parse_mode_request(row.wish), {640, 480, {60, 1}});
-    ASSERT_FALSE(order) << row.wish;
+    const auto order = order_modes(modes, *parse_mode_request(row.request), {640, 480, {60, 1}});
+    ASSERT_FALSE(order) << row.request;
     const std::string text = order.error().message;
     EXPECT_NE(text.find(row.says), std::string::npos) << text;
-    EXPECT_EQ(std::count(text.begin(), text.end(), '@'), 6 + (std::string(row.wish).find('@') != std::string::npos)) << text;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '@'), 6 + (std::string(row.request).find('@') != std::string::npos)) << text;
     EXPECT_LT(text.size(), 300U) << text;
   }
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Keeps what a device's API made of imported dma-bufs, so that a buffer that comes round again is not imported again.
+// Keeps what a device's API made of imported dma-bufs, so that a buffer that comes round again is
+// not imported again.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -23,19 +25,24 @@ struct ImportBounds {
   // how long an entry whose memory is no longer in use
   std::uint64_t keep_frames = 32;
   std::uint64_t keep_bytes = 128U << 20; // of the memory that all such entries hold
-  // Entries whose memory is in use or not: a picture that moves within its buffer is another import in each frame, and
-  // no memory dies. Pools have fewer buffers, also those with all frames in one dma-buf.
+  // Entries whose memory is in use or not: a picture that moves within its buffer is another import
+  // in each frame, and no memory dies. Pools have fewer buffers, also those with all frames in one
+  // dma-buf.
   std::size_t most_of_one = 64; // whose first plane is in the same dma-buf
   std::size_t most = 1024;
-  // Of dma-bufs that cannot be told apart (Linux before 5.3): those of a GstDrmAllocator are recognised by their memory, all
-  // others are new in each frame, and their memory lives on.
+  // Of dma-bufs that cannot be told apart (Linux before 5.3): those of a GstDrmAllocator are
+  // recognised by their memory, all others are new in each frame, and their memory lives on.
   std::size_t most_unknown = 32;
+  std::atomic<std::uint64_t> *releases =
+      nullptr; // counts the entries that are dropped; outlives the cache
 };
 
-// The key is what an import is made of: the identity of each plane's dma-buf, the layout and the format; neither the
-// GstMemory nor the number of the descriptor counts. Whoever holds memory of a cached buffer holds its liveness token.
-// An entry whose tokens are all gone is dropped keep_frames frames later, or sooner when such entries hold more than
-// keep_bytes; where there are too many, the one that was used longest ago makes room. `Imported` is copyable and releases the import with its last copy, such as a std::shared_ptr. One thread.
+// The key is what an import is made of: the identity of each plane's dma-buf, the layout and the
+// format; neither the GstMemory nor the number of the descriptor counts. Whoever holds memory of a
+// cached buffer holds its liveness token. An entry whose tokens are all gone is dropped keep_frames
+// frames later, or sooner when such entries hold more than keep_bytes; where there are too many,
+// the one that was used longest ago makes room. `Imported` is copyable and releases the import with
+// its last copy, such as a std::shared_ptr. One thread.
 template <typename Imported> class ImportCache {
 public:
   // `layout` has passed check_layout(). An Error is handed on, and nothing is kept.
@@ -51,6 +58,9 @@ public:
       : importer_(std::move(importer)), bounds_(bounds)
   {
   }
+  ImportCache(const ImportCache &) = delete;
+  ImportCache &operator=(const ImportCache &) = delete;
+  ~ImportCache() { clear(); }
 
   Result<Import> import(const FrameLayout &layout)
   {
@@ -67,7 +77,8 @@ public:
     Entry entry{std::move(*imported), std::make_shared<char>(), frame_, bytes_of(layout), ++uses_};
     Import result{entry.imported, entry.liveness, false};
     entries_.emplace(key, std::move(entry));
-    GSTDRM_LOG("imported a frame of %ux%u, %zu are kept", layout.width, layout.height, entries_.size());
+    GSTDRM_LOG("imported a frame of %ux%u, %zu are kept", layout.width, layout.height,
+               entries_.size());
     return result;
   }
 
@@ -81,7 +92,7 @@ public:
       if (entry.liveness.use_count() > 1)
         entry.last_alive = frame_;
       if (frame_ - entry.last_alive > bounds_.keep_frames) {
-        it = entries_.erase(it);
+        it = drop(it);
         continue;
       }
       if (entry.last_alive != frame_)
@@ -89,20 +100,26 @@ public:
       ++it;
     }
     while (dead_bytes > bounds_.keep_bytes) {
-      auto oldest = std::min_element(entries_.begin(), entries_.end(), [](const auto &a, const auto &b) {
-        return a.second.last_alive < b.second.last_alive;
-      });
+      auto oldest =
+          std::min_element(entries_.begin(), entries_.end(), [](const auto &a, const auto &b) {
+            return a.second.last_alive < b.second.last_alive;
+          });
       dead_bytes -= std::min(dead_bytes, oldest->second.size_bytes);
-      entries_.erase(oldest);
+      drop(oldest);
     }
   }
 
   // Drops the entries whose memory is no longer in use.
   void drop_unused()
   {
-    std::erase_if(entries_, [](const auto &of) { return of.second.liveness.use_count() == 1; });
+    count(std::erase_if(entries_,
+                        [](const auto &of) { return of.second.liveness.use_count() == 1; }));
   }
-  void clear() { entries_.clear(); }
+  void clear()
+  {
+    count(entries_.size());
+    entries_.clear();
+  }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
 private:
@@ -127,6 +144,17 @@ private:
     std::uint64_t last_use = 0;
   };
 
+  void count(std::size_t dropped) noexcept
+  {
+    if (bounds_.releases)
+      bounds_.releases->fetch_add(dropped, std::memory_order_relaxed);
+  }
+  auto drop(typename std::map<Key, Entry>::iterator entry)
+  {
+    count(1);
+    return entries_.erase(entry);
+  }
+
   // For one more entry.
   void make_room(const Key &key)
   {
@@ -150,9 +178,9 @@ private:
         oldest_of_one = it;
     }
     if (of_one > 0 && of_one >= (identity.is_known() ? bounds_.most_of_one : bounds_.most_unknown))
-      entries_.erase(oldest_of_one);
+      drop(oldest_of_one);
     else if (!entries_.empty() && entries_.size() >= bounds_.most)
-      entries_.erase(oldest);
+      drop(oldest);
   }
 
   static Key key_of(const FrameLayout &layout)

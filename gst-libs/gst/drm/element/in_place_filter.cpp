@@ -272,7 +272,7 @@ Mismatch InPlaceFrames::mismatch(const GstCaps *caps) const
 
 void InPlaceFrames::start()
 {
-  stats_.reset();
+  stats_.begin(GST_ELEMENT(element_));
   failure_.reset();
   interrupt_.clear();
 }

@@ -16,11 +16,14 @@ public:
   std::atomic<std::uint64_t> frames{0};
   std::atomic<std::uint64_t> imports{0};
   std::atomic<std::uint64_t> import_hits{0};
+  std::atomic<std::uint64_t> releases{0}; // imports that are no longer kept
   std::atomic<std::uint64_t> copies{0};
   std::atomic<std::uint64_t> bytes_copied{0};
   std::atomic<std::uint64_t> waits{0};
 
-  void reset() noexcept;
+  // Sets all to 0 for a new stream. Once in a process, posts an info message about what its kernel
+  // lacks.
+  void begin(GstElement *element);
   // `reason` is a string literal. Posts an info message on the bus for the first copy since start.
   void count_copy(GstElement *element, std::uint64_t bytes, const char *reason);
   // (transfer full) The value of `drm-stats`, with the name that it has for every element. Elements

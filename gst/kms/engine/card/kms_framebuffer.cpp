@@ -103,11 +103,14 @@ Result<std::shared_ptr<Framebuffer>> Framebuffer::import(const std::shared_ptr<D
   return framebuffer;
 }
 
-FramebufferCache framebuffer_cache(std::shared_ptr<Device> device)
+FramebufferCache framebuffer_cache(std::shared_ptr<Device> device,
+                                   std::atomic<std::uint64_t> &releases)
 {
-  return FramebufferCache([device = std::move(device)](const FrameLayout &layout) {
-    return Framebuffer::import(device, layout);
-  });
+  return FramebufferCache(
+      [device = std::move(device)](const FrameLayout &layout) {
+        return Framebuffer::import(device, layout);
+      },
+      ImportBounds{.releases = &releases});
 }
 
 KeptFiles::Ptr KeptFiles::get()

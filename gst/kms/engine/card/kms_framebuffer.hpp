@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -73,9 +74,10 @@ private:
 };
 
 // Framebuffers of one device, looked up by the dma-bufs and the layout that they were made from.
-// One thread.
+// One thread. `releases` is ImportBounds::releases.
 using FramebufferCache = ImportCache<std::shared_ptr<Framebuffer>>;
-FramebufferCache framebuffer_cache(std::shared_ptr<Device> device);
+FramebufferCache framebuffer_cache(std::shared_ptr<Device> device,
+                                   std::atomic<std::uint64_t> &releases);
 
 // The open files that keep pictures on screen: one per plane of a picture at most, which is never
 // master.

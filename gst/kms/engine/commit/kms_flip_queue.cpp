@@ -93,7 +93,8 @@ void FlipQueue::push(Frame &frame, Overflow overflow)
 // The number of frames that may wait at this moment.
 std::size_t FlipQueue::room() const
 {
-  if (!busy() && !waiting_.empty() && (waiting_.front().wait.is_pending() || turn_of_others() > 0))
+  if (!busy() && !waiting_.empty() &&
+      (waiting_.front().wait.is_pending() || shared_crtc_wait() > 0))
     return 2; // the front frame is about to be committed
   if (!in_flight_ || counters_.last_flip_ns < 0)
     return 1;
@@ -184,7 +185,7 @@ void FlipQueue::pump()
   const bool is_ready = front_is_ready();
   if (!knows_vblank() && (is_ready || own_commit_at() != kNever))
     ask_for_vblank();
-  const std::int64_t wait_ns = turn_of_others();
+  const std::int64_t wait_ns = shared_crtc_wait();
   if (wait_ns > 0 && (is_ready || own_commit_at() != kNever))
     retry_at_ = clock_() + wait_ns;
   else if (is_ready)
@@ -416,7 +417,7 @@ FlipQueue::Claim::Claim(FlipQueue &queue) : queue_(queue)
   queue.changed_.wait(guard, [&queue] { return !queue.claimed_; });
   queue.claimed_ = true;
   queue.ask_for_vblank(); // another mode has others
-  if (const std::chrono::nanoseconds turn(queue.turn_of_others()); turn.count() > 0)
+  if (const std::chrono::nanoseconds turn(queue.shared_crtc_wait()); turn.count() > 0)
     queue.changed_.wait_for(guard, turn, [] { return false; });
 }
 
@@ -652,7 +653,7 @@ std::int64_t FlipQueue::since_vblank() const
 // commit for the next one. A non-blocking commit of theirs after one of ours gets EBUSY
 // (drm_atomic_helper.c, stall_checks()), and they lose a refresh. So they do after one that comes
 // just before a vblank and that the hardware latches after it.
-std::int64_t FlipQueue::turn_of_others() const
+std::int64_t FlipQueue::shared_crtc_wait() const
 {
   if (!shared_ || vblank_ns_ < 0)
     return 0;

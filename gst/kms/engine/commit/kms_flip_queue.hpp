@@ -219,7 +219,7 @@ private:
   [[nodiscard]] bool knows_vblank() const;
   void ask_for_vblank();
   [[nodiscard]] std::int64_t since_vblank() const;
-  [[nodiscard]] std::int64_t turn_of_others() const;
+  [[nodiscard]] std::int64_t shared_crtc_wait() const;
   [[nodiscard]] std::int64_t stall_time() const;
   [[nodiscard]] std::int64_t flip_lost_at() const;
   void stall(std::string what);

@@ -152,8 +152,8 @@ void set_neutral_colour(Request &request, const Output &output)
 
 // What the application wants. It comes last, so that it stands in the place of a value of the
 // sink's.
-void set_wishes(Request &request, std::uint32_t object_id,
-                const std::vector<PropertySetting> &settings)
+void set_user_properties(Request &request, std::uint32_t object_id,
+                         const std::vector<PropertySetting> &settings)
 {
   for (const PropertySetting &setting : settings)
     request.set(object_id, setting.id, setting.name.c_str(), setting.value);
@@ -351,9 +351,9 @@ Request plan_commit(const Output &output, const Plan &plan, const Plan *shown,
   if (plan.overlay && objects.overlay)
     set_overlay(request, output, plan, objects.overlay);
   set_balance(request, output, *plan.plane, plan.balance);
-  set_wishes(request, plan.plane->id, plan.plane->settings);
+  set_user_properties(request, plan.plane->id, plan.plane->settings);
   if (with_mode_set)
-    set_wishes(request, output.connector.id, output.connector.settings);
+    set_user_properties(request, output.connector.id, output.connector.settings);
   return request;
 }
 

@@ -546,7 +546,7 @@ int Scanout::show_in_mode(const Picture &picture, const ModeTry &mode, Commit &n
   for (const Plan &plan : plans) {
     const bool as_wanted = plan.scaled == plans.front().scaled;
     if (!as_wanted && (mode.only_as_wanted || (!fits && !output_.joined)))
-      continue; // it would be centred against the user's wish, or cropped
+      continue; // it would be centred against the user's mode, or cropped
     for (const bool with_mode_set : {false, true}) {
       if (with_mode_set ? output_.joined.has_value() || mode.only_as_wanted
                         : needs_mode_set(output_, plan, shown()))

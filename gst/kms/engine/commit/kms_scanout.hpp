@@ -44,7 +44,7 @@ public:
   // then.
   void set_view(const View &view) { view_ = view; }
   [[nodiscard]] const View &view() const noexcept { return view_; }
-  // Leaves out the rotation of a view that only wishes for it. Returns false if there is none.
+  // Leaves out the rotation of a view if it is optional. Returns false if there is none.
   bool drop_optional_rotation()
   {
     if (!view_.rotation_is_optional || view_.rotation == DRM_MODE_ROTATE_0)

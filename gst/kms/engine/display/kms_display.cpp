@@ -73,7 +73,7 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
       queue_(
           scanout_, monotonic_now_ns, [this] { wake_loop(); },
           [this](const Error &error) { refused(error); }),
-      snapshots_(device_, queue_, scanout_, screen_), cache_(framebuffer_cache(device_))
+      snapshots_(device_, queue_, scanout_, screen_), cache_(framebuffer_cache(device_, releases_))
 {
   publish_output();
   queue_.set_shared(joined_.has_value());
@@ -662,8 +662,8 @@ void Display::first_frame_shown()
     tell({Report::What::FormatsChanged});
 }
 
-// The modes to try for the picture in the view that the scanout has, or without a turn that the
-// view only wishes for.
+// The modes to try for the picture in the view that the scanout has, or without its
+// optional rotation.
 Result<std::vector<ModeTry>> Display::modes_for(const Picture &picture)
 {
   Result<std::vector<ModeTry>> modes = scanout_.check(picture);
@@ -687,8 +687,8 @@ Result<void> Display::choose_modes(const Picture &picture)
   return {};
 }
 
-// Shows the frame in the view that the scanout has. Where the display refuses that: without a turn
-// that the view only wishes for; then in the view of the frame `before`, if the view is what has
+// Shows the frame in the view that the scanout has. Where the display refuses that: without
+// an optional rotation; then in the view of the frame `before`, if the view is what has
 // changed. A warning tells of either.
 Result<Shown> Display::show_tested(Frame &frame, const std::optional<View> &before)
 {

@@ -52,7 +52,7 @@ struct Report {
     PicturePlaced,  // `text`: where the picture is now, and why it is not scaled
     OverlayRefused, // no plane takes the overlay of the frames, which can_overlay() tells
     ViewRefused,    // a new view cannot be had; the old one stays
-    TurnLeftOut,    // the picture is shown without the turn that its view only wishes for
+    TurnLeftOut,    // the picture is shown without its optional rotation
     MasterLost,     // another program is master, so that frames are dropped
     MasterRegained,
     OutputDark, // the program that has lit the joined output turned it off: frames are dropped
@@ -149,6 +149,8 @@ public:
   Result<void> configure(const Picture &picture);
   // `layout` must have passed check_layout().
   Result<FramebufferCache::Import> import(const FrameLayout &layout);
+  // How many imports are no longer kept. Any thread.
+  [[nodiscard]] std::uint64_t releases() const { return releases_; }
   // Whether a plane over the picture shows the overlays of frames. Any thread; FormatsChanged is
   // reported where the answer changes. A frame with an overlay is shown without it where it is
   // false.
@@ -322,6 +324,7 @@ private:
   bool master_loss_told_ = false;
   bool joined_is_lit_ = true;
   std::int64_t look_at_joined_at_ = 0; // CLOCK_MONOTONIC
+  std::atomic<std::uint64_t> releases_{0};
   FramebufferCache cache_;
   std::vector<Commit> last_; // left on screen by stop(), or there until a flip that nobody reads
   Phase phase_ = Phase::ModeUnknown;
@@ -333,7 +336,8 @@ private:
   unsigned untested_changes_ = 0;       // RowChange bits that the next frame's test commit is for
   unsigned tested_changes_ = 0; // RowChange bits that need no mode set, as a test commit showed
   FenceRules fence_rules_;
-  std::optional<Error> turn_left_out_; // why a wished turn was; to be told with the next frame
+  std::optional<Error>
+      turn_left_out_;              // why an optional rotation was; to be told with the next frame
   bool overlay_announced_ = false; // what can_overlay() was when FormatsChanged was reported last
   bool overlay_refusal_told_ = false;
 

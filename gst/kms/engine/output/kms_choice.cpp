@@ -119,25 +119,25 @@ void list_implicit(Plane &plane)
   plane.formats = FormatSet::from_pairs(std::move(pairs));
 }
 
-// Puts the application's wishes for modifiers and KMS properties into the output. A plane that
+// Puts the application's settings of modifiers and KMS properties into the output. A plane that
 // cannot have the properties is no candidate. Error: no plane can have them, or the connector
 // cannot.
-Result<void> take_wishes(Output &output, const OutputRequest &request)
+Result<void> apply_user_settings(Output &output, const OutputRequest &request)
 {
   if (request.implicit_modifiers)
     for (Plane &plane : output.planes)
       list_implicit(plane);
   Connector &connector = output.connector;
-  auto settings = check_wishes(request.connector_properties, WishTarget::Connector,
-                               connector.properties, "connector " + connector.name);
+  auto settings = check_user_properties(request.connector_properties, PropertyTarget::Connector,
+                                        connector.properties, "connector " + connector.name);
   if (!settings)
     return settings.error();
   connector.settings = std::move(*settings);
   std::optional<Error> error;
   std::vector<Plane> able;
   for (Plane &plane : output.planes) {
-    settings = check_wishes(request.plane_properties, WishTarget::Plane, plane.properties,
-                            "plane " + std::to_string(plane.id));
+    settings = check_user_properties(request.plane_properties, PropertyTarget::Plane,
+                                     plane.properties, "plane " + std::to_string(plane.id));
     if (settings) {
       plane.settings = std::move(*settings);
       able.push_back(plane);
@@ -152,7 +152,7 @@ Result<void> take_wishes(Output &output, const OutputRequest &request)
 }
 
 // On an output that another program has lit, all but the plane is that program's to set.
-Result<void> take_joined_wishes(Output &output, const OutputRequest &request)
+Result<void> apply_joined_user_settings(Output &output, const OutputRequest &request)
 {
   const auto refuse = [&](const char *what, const char *why) {
     return device_error(std::string(what) + " cannot be used on connector " +
@@ -167,7 +167,7 @@ Result<void> take_joined_wishes(Output &output, const OutputRequest &request)
   if (request.tearing)
     return refuse("tearing=true",
                   "flips are told of by fences there, and an asynchronous one has none");
-  return take_wishes(output, request);
+  return apply_user_settings(output, request);
 }
 
 // With a plane that can have the properties that the application wants, if there is one: a plane
@@ -185,10 +185,11 @@ Result<Output> find_joined_output(const Device &device, const ReservationTable &
   for (const UsablePlane *is_usable : {&unused, &waited_for}) {
     const auto is_able = [&](const Plane &plane) {
       return (*is_usable)(plane) &&
-             check_wishes(request.plane_properties, WishTarget::Plane, plane.properties, "plane");
+             check_user_properties(request.plane_properties, PropertyTarget::Plane,
+                                   plane.properties, "plane");
     };
     output = join_output(resources, request, is_able, device.name());
-    if (!output) // the error is about the wish, where there is a plane without it
+    if (!output) // the error is about the properties, where there is a plane without them
       output = join_output(resources, request, *is_usable, device.name());
     if (output)
       break;
@@ -228,7 +229,7 @@ Result<Output> choose_own_output(Device &device, const Resources &resources,
   keep_own_planes(*output, request);
   if (Result<void> timing = check_timing(device, *output); !timing)
     return timing.error();
-  if (Result<void> taken = take_wishes(*output, request); !taken)
+  if (Result<void> taken = apply_user_settings(*output, request); !taken)
     return taken.error();
   if (output->planes.empty())
     return device_error("No plane of " + device.name() + " is left for connector " +
@@ -251,7 +252,7 @@ Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request
   if (wants_join(request)) {
     Result<Output> joined = find_joined_output(device, table, *resources, request);
     if (joined) {
-      if (Result<void> taken = take_joined_wishes(*joined, request); !taken)
+      if (Result<void> taken = apply_joined_user_settings(*joined, request); !taken)
         return taken.error();
       return reserve_plane(device, table, std::move(*resources), std::move(*joined));
     }
@@ -321,7 +322,7 @@ Result<Output> read_output_again(Device &device, const Reservation &reservation,
     Result<Output> joined = join_output(*resources, request, is_own, device.name());
     if (!joined)
       return joined;
-    if (Result<void> taken = take_joined_wishes(*joined, request); !taken)
+    if (Result<void> taken = apply_joined_user_settings(*joined, request); !taken)
       GSTDRM_DEBUG("%s", taken.error().message.c_str());
     return joined;
   }
@@ -331,7 +332,7 @@ Result<Output> read_output_again(Device &device, const Reservation &reservation,
     return output;
   // another display may do less, and is shown on all the same
   output->vrr = output->vrr && check_timing(device, *output);
-  if (Result<void> taken = take_wishes(*output, request); !taken)
+  if (Result<void> taken = apply_user_settings(*output, request); !taken)
     GSTDRM_DEBUG("%s", taken.error().message.c_str());
   return output;
 }

@@ -161,7 +161,7 @@ double pixel_aspect(const drmModeModeInfo &mode, const ScreenSize &screen)
 namespace {
 
 // Which mode a picture gets. A mode set leaves most displays dark for a second or more, so without
-// a wish of the user's the display is left alone:
+// a mode that the user asked for the display is left alone:
 // 1. The mode on screen stays. A plane scales the picture to it, or the picture is centred.
 // 2. A display that is dark, or whose mode on screen is too small, gets its own (preferred) size.
 // 3. A mode that the driver refuses is followed by the next one: first those that lose no picture
@@ -284,8 +284,8 @@ std::string describe(const ModeRequest &request)
   return text;
 }
 
-// The modes that are nearest to the wish, as many as an error message holds: of each size one,
-// unless the wish names a rate.
+// The modes that are nearest to the request, as many as an error message holds: of each size one,
+// unless the request names a rate.
 std::string list_nearest(std::span<const drmModeModeInfo> modes, const ModeRequest &request)
 {
   constexpr std::size_t kMost = 6;

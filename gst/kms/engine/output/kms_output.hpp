@@ -17,7 +17,7 @@
 #include "engine/card/kms_device.hpp"
 #include "engine/card/kms_properties.hpp"
 #include "kms_mode.hpp"
-#include "kms_wishes.hpp"
+#include "kms_user_properties.hpp"
 
 namespace gstdrm::kms {
 
@@ -128,8 +128,8 @@ struct OutputRequest {
   ModeChanges mode_changes = ModeChanges::Auto; // for a mode that is not named
   // With ModeRequest::Kind::Auto: join a CRTC that another program has lit, where a plane is left.
   bool may_join = false;
-  std::vector<PropertyWish> connector_properties;
-  std::vector<PropertyWish> plane_properties;
+  std::vector<UserProperty> connector_properties;
+  std::vector<UserProperty> plane_properties;
   bool vrr = false;     // the display refreshes when a frame comes
   bool tearing = false; // flips do not wait for the vertical blank
   // Planes take each fourcc that they list also without a modifier, as the driver finds the layout.

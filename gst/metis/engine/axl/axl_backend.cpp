@@ -164,8 +164,8 @@ class AxlBackend final : public Backend {
 public:
   AxlBackend(std::shared_ptr<AxlDevice> device, const BackendOptions &options, AxlModel model)
       : device_(std::move(device)), model_(std::move(model)), timeout_(options.timeout),
-        cache_imports_(options.cache_imports),
-        imports_([this](const FrameLayout &frame) { return AxlImport::make(device_, frame); })
+        cache_imports_(options.cache_imports), releases_(options.releases),
+        imports_([this](const FrameLayout &frame) { return make_import(frame); })
   {
   }
   ~AxlBackend() override { drain(); }
@@ -187,6 +187,7 @@ private:
     std::chrono::nanoseconds submitted{0};
   };
 
+  Result<Import> make_import(const FrameLayout &frame);
   Result<Import> import(const FrameLayout &frame, Submitted &submitted);
   void drain() noexcept;
 
@@ -194,17 +195,30 @@ private:
   const AxlModel model_;
   const std::chrono::milliseconds timeout_;
   const bool cache_imports_;
+  std::atomic<std::uint64_t> *const releases_; // nullptr: nobody counts
   ImportCache<Import> imports_;
   std::uint64_t last_id_ = 0;
   std::map<std::uint64_t, Flight> flights_;
   std::chrono::nanoseconds last_signalled_{0};
 };
 
+// A request in flight keeps an import that the cache has dropped.
+Result<Import> AxlBackend::make_import(const FrameLayout &frame)
+{
+  Result<Import> import = AxlImport::make(device_, frame);
+  if (!import || !releases_)
+    return import;
+  AxlImport *const raw = import->get();
+  return Import(raw, [owner = std::move(*import), releases = releases_](AxlImport *) {
+    releases->fetch_add(1, std::memory_order_relaxed);
+  });
+}
+
 Result<Import> AxlBackend::import(const FrameLayout &frame, Submitted &submitted)
 {
   if (!cache_imports_) {
     submitted.imported = true;
-    return AxlImport::make(device_, frame);
+    return make_import(frame);
   }
   auto imported = imports_.import(frame);
   imports_.advance();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Properties that the application wants: what is refused before any commit, and why.
-#include "gst/kms/engine/output/kms_wishes.hpp"
+#include "gst/kms/engine/output/kms_user_properties.hpp"
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace gstdrm::kms;
 
-using Value = decltype(PropertyWish::value);
+using Value = decltype(UserProperty::value);
 
 PropertySet a_plane()
 {
@@ -61,70 +61,70 @@ const TakenRow kTaken[] = {
     {"SCALING_FILTERS", std::string("near+far"), "SCALING_FILTERS", 9},
 };
 
-TEST(Wishes, are_taken)
+TEST(UserProperties, are_taken)
 {
   const PropertySet plane = a_plane();
   for (const TakenRow &row : kTaken) {
     const auto settings =
-        check_wishes({{row.name, row.value}}, WishTarget::Plane, plane, "plane 31");
+        check_user_properties({{row.name, row.value}}, PropertyTarget::Plane, plane, "plane 31");
     ASSERT_TRUE(settings && settings->size() == 1) << row.name << ": " << settings.error().message;
     EXPECT_EQ(settings->front().name, row.property);
     EXPECT_EQ(settings->front().id, plane.at(row.property).id);
     EXPECT_EQ(settings->front().value, row.expected) << row.name;
   }
-  EXPECT_TRUE(check_wishes({}, WishTarget::Plane, {}, "plane 31")->empty());
+  EXPECT_TRUE(check_user_properties({}, PropertyTarget::Plane, {}, "plane 31")->empty());
 }
 
 struct RefusedRow {
   const char *name;
   Value value;
-  WishTarget target;
+  PropertyTarget target;
   std::vector<const char *> words;
 };
 
 const RefusedRow kRefused[] = {
     {"colour",
      std::int64_t{0},
-     WishTarget::Plane,
+     PropertyTarget::Plane,
      {"plane 31 has no property colour", "alpha, hue, max bpc"}},
-    {"", std::int64_t{0}, WishTarget::Plane, {"no property"}},
-    {"max bpc", std::int64_t{7}, WishTarget::Plane, {"max bpc of plane 31 cannot be 7", "8 to 12"}},
-    {"max bpc", std::int64_t{13}, WishTarget::Plane, {"cannot be 13"}},
-    {"max bpc", std::int64_t{-1}, WishTarget::Plane, {"cannot be -1"}},
-    {"max bpc", std::uint64_t{~0ULL}, WishTarget::Plane, {"cannot be 18446744073709551615"}},
-    {"max bpc", std::string("8"), WishTarget::Plane, {"cannot be 8"}},
-    {"hue", std::int64_t{-11}, WishTarget::Plane, {"cannot be -11", "-10 to 10"}},
-    {"hue", std::uint64_t{11}, WishTarget::Plane, {"cannot be 11"}},
-    {"hue", std::uint64_t{~9ULL}, WishTarget::Plane, {"cannot be 18446744073709551606"}},
+    {"", std::int64_t{0}, PropertyTarget::Plane, {"no property"}},
+    {"max bpc", std::int64_t{7}, PropertyTarget::Plane, {"max bpc of plane 31 cannot be 7", "8 to 12"}},
+    {"max bpc", std::int64_t{13}, PropertyTarget::Plane, {"cannot be 13"}},
+    {"max bpc", std::int64_t{-1}, PropertyTarget::Plane, {"cannot be -1"}},
+    {"max bpc", std::uint64_t{~0ULL}, PropertyTarget::Plane, {"cannot be 18446744073709551615"}},
+    {"max bpc", std::string("8"), PropertyTarget::Plane, {"cannot be 8"}},
+    {"hue", std::int64_t{-11}, PropertyTarget::Plane, {"cannot be -11", "-10 to 10"}},
+    {"hue", std::uint64_t{11}, PropertyTarget::Plane, {"cannot be 11"}},
+    {"hue", std::uint64_t{~9ULL}, PropertyTarget::Plane, {"cannot be 18446744073709551606"}},
     {"pixel blend mode",
      std::string("Add"),
-     WishTarget::Plane,
+     PropertyTarget::Plane,
      {"cannot be Add", "None, Pre-multiplied, Coverage"}},
-    {"pixel blend mode", std::string(""), WishTarget::Plane, {"cannot be "}},
-    {"pixel blend mode", std::int64_t{3}, WishTarget::Plane, {"cannot be 3"}},
-    {"pixel blend mode", std::int64_t{-1}, WishTarget::Plane, {"cannot be -1"}},
-    {"SCALING_FILTERS", std::string("near+"), WishTarget::Plane, {"cannot be near+"}},
-    {"SCALING_FILTERS", std::string("wide"), WishTarget::Plane, {"near, far"}},
-    {"SCALING_FILTERS", std::int64_t{1}, WishTarget::Plane, {"cannot be 1"}},
-    {"GAMMA_LUT", std::int64_t{1}, WishTarget::Plane, {"a blob"}},
-    {"OTHER", std::int64_t{1}, WishTarget::Plane, {"an object"}},
-    {"type", std::string("Overlay"), WishTarget::Plane, {"read only"}},
-    {"FB_ID", std::int64_t{1}, WishTarget::Plane, {"FB_ID is set by the sink itself"}},
-    {"rotation", std::string("rotate-0"), WishTarget::Plane, {"plane-properties", "use rotation"}},
-    {"zpos", std::int64_t{1}, WishTarget::Plane, {"use zpos"}}, // also where the plane has none
+    {"pixel blend mode", std::string(""), PropertyTarget::Plane, {"cannot be "}},
+    {"pixel blend mode", std::int64_t{3}, PropertyTarget::Plane, {"cannot be 3"}},
+    {"pixel blend mode", std::int64_t{-1}, PropertyTarget::Plane, {"cannot be -1"}},
+    {"SCALING_FILTERS", std::string("near+"), PropertyTarget::Plane, {"cannot be near+"}},
+    {"SCALING_FILTERS", std::string("wide"), PropertyTarget::Plane, {"near, far"}},
+    {"SCALING_FILTERS", std::int64_t{1}, PropertyTarget::Plane, {"cannot be 1"}},
+    {"GAMMA_LUT", std::int64_t{1}, PropertyTarget::Plane, {"a blob"}},
+    {"OTHER", std::int64_t{1}, PropertyTarget::Plane, {"an object"}},
+    {"type", std::string("Overlay"), PropertyTarget::Plane, {"read only"}},
+    {"FB_ID", std::int64_t{1}, PropertyTarget::Plane, {"FB_ID is set by the sink itself"}},
+    {"rotation", std::string("rotate-0"), PropertyTarget::Plane, {"plane-properties", "use rotation"}},
+    {"zpos", std::int64_t{1}, PropertyTarget::Plane, {"use zpos"}}, // also where the plane has none
     {"CRTC_ID",
      std::int64_t{1},
-     WishTarget::Connector,
+     PropertyTarget::Connector,
      {"connector-properties", "choose the connector"}},
-    {"Colorspace", std::string("Default"), WishTarget::Connector, {"colorimetry"}},
-    {"link-status", std::int64_t{0}, WishTarget::Connector, {"set by the sink"}},
+    {"Colorspace", std::string("Default"), PropertyTarget::Connector, {"colorimetry"}},
+    {"link-status", std::int64_t{0}, PropertyTarget::Connector, {"set by the sink"}},
 };
 
-TEST(Wishes, are_refused)
+TEST(UserProperties, are_refused)
 {
   const PropertySet plane = a_plane();
   for (const RefusedRow &row : kRefused) {
-    const auto settings = check_wishes({{"alpha", std::int64_t{1}}, {row.name, row.value}},
+    const auto settings = check_user_properties({{"alpha", std::int64_t{1}}, {row.name, row.value}},
                                        row.target, plane, "plane 31");
     ASSERT_FALSE(settings) << row.name;
     for (const char *word : row.words)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kms_wishes.hpp"
+#include "kms_user_properties.hpp"
 
 #include <algorithm>
 #include <array>
@@ -52,19 +52,19 @@ constexpr std::array<Owned, 16> kOfPlane = {{
     {"FB_DAMAGE_CLIPS", "each frame is a new picture"},
 }};
 
-const char *property_of(WishTarget target)
+const char *property_of(PropertyTarget target)
 {
-  return target == WishTarget::Connector ? "connector-properties" : "plane-properties";
+  return target == PropertyTarget::Connector ? "connector-properties" : "plane-properties";
 }
 
-const char *who_sets(WishTarget target, std::string_view name)
+const char *who_sets(PropertyTarget target, std::string_view name)
 {
   const auto look = [name](const auto &owned) -> const char * {
     const auto it = std::find_if(owned.begin(), owned.end(),
                                  [name](const Owned &entry) { return entry.name == name; });
     return it == owned.end() ? nullptr : it->instead;
   };
-  return target == WishTarget::Connector ? look(kOfConnector) : look(kOfPlane);
+  return target == PropertyTarget::Connector ? look(kOfConnector) : look(kOfPlane);
 }
 
 // "max bpc", "max-bpc" and "max_bpc" are one name: a structure's text has no blanks in names.
@@ -92,7 +92,7 @@ bool is_plain(const Property &property)
          property.is_signed();
 }
 
-std::string list_settable(const PropertySet &properties, WishTarget target)
+std::string list_settable(const PropertySet &properties, PropertyTarget target)
 {
   std::string text;
   for (const auto &[name, property] : properties)
@@ -116,8 +116,8 @@ std::string list_values(const Property &property)
   return text.empty() ? "none" : text;
 }
 
-// The number of a wish as an Integer; nullopt: it is none, or too large or small for one.
-template <typename Integer> std::optional<Integer> number_of(const PropertyWish &wish)
+// nullopt if the value is no number, or out of Integer's range.
+template <typename Integer> std::optional<Integer> number_of(const UserProperty &wanted)
 {
   return std::visit(
       [](const auto &value) -> std::optional<Integer> {
@@ -126,36 +126,36 @@ template <typename Integer> std::optional<Integer> number_of(const PropertyWish 
             return static_cast<Integer>(value);
         return std::nullopt;
       },
-      wish.value);
+      wanted.value);
 }
 
 // The kernel has numbers of 64 bits without a sign, and reads them as signed where the range is.
 template <typename Integer>
-std::optional<std::uint64_t> in_range(const Property &property, const PropertyWish &wish)
+std::optional<std::uint64_t> in_range(const Property &property, const UserProperty &wanted)
 {
   const auto low = static_cast<Integer>(property.range->first);
   const auto high = static_cast<Integer>(property.range->second);
-  const std::optional<Integer> value = number_of<Integer>(wish);
+  const std::optional<Integer> value = number_of<Integer>(wanted);
   return value && *value >= low && *value <= high
              ? std::optional(static_cast<std::uint64_t>(*value))
              : std::nullopt;
 }
 
 // One of the names, or the number of one of them.
-std::optional<std::uint64_t> of_enum(const Property &property, const PropertyWish &wish)
+std::optional<std::uint64_t> of_enum(const Property &property, const UserProperty &wanted)
 {
-  if (const auto *name = std::get_if<std::string>(&wish.value))
+  if (const auto *name = std::get_if<std::string>(&wanted.value))
     return property.enum_value(*name);
-  const std::optional<std::uint64_t> number = number_of<std::uint64_t>(wish);
+  const std::optional<std::uint64_t> number = number_of<std::uint64_t>(wanted);
   const bool known = std::any_of(property.enums.begin(), property.enums.end(),
                                  [number](const auto &entry) { return entry.second == number; });
   return known ? number : std::nullopt;
 }
 
 // Names with + between them. The kernel lists the number of each bit (drm_property_add_enum()).
-std::optional<std::uint64_t> of_bits(const Property &property, const PropertyWish &wish)
+std::optional<std::uint64_t> of_bits(const Property &property, const UserProperty &wanted)
 {
-  const auto *names = std::get_if<std::string>(&wish.value);
+  const auto *names = std::get_if<std::string>(&wanted.value);
   if (!names)
     return std::nullopt;
   std::uint64_t bits = 0;
@@ -170,35 +170,37 @@ std::optional<std::uint64_t> of_bits(const Property &property, const PropertyWis
   return bits;
 }
 
-std::optional<std::uint64_t> value_of(const Property &property, const PropertyWish &wish)
+std::optional<std::uint64_t> value_of(const Property &property, const UserProperty &wanted)
 {
   if (property.range)
-    return property.is_signed() ? in_range<std::int64_t>(property, wish)
-                                : in_range<std::uint64_t>(property, wish);
+    return property.is_signed() ? in_range<std::int64_t>(property, wanted)
+                                : in_range<std::uint64_t>(property, wanted);
   if (property.flags & DRM_MODE_PROP_BITMASK)
-    return of_bits(property, wish);
-  return of_enum(property, wish);
+    return of_bits(property, wanted);
+  return of_enum(property, wanted);
 }
 
-std::string text_of(const PropertyWish &wish)
+std::string text_of(const UserProperty &wanted)
 {
-  if (const auto *text = std::get_if<std::string>(&wish.value))
+  if (const auto *text = std::get_if<std::string>(&wanted.value))
     return *text;
-  if (const auto *number = std::get_if<std::int64_t>(&wish.value))
+  if (const auto *number = std::get_if<std::int64_t>(&wanted.value))
     return std::to_string(*number);
-  return std::to_string(std::get<std::uint64_t>(wish.value));
+  return std::to_string(std::get<std::uint64_t>(wanted.value));
 }
 
-Result<PropertySetting> check_wish(const PropertyWish &wish, WishTarget target,
-                                   const PropertySet &properties, const std::string &object)
+Result<PropertySetting> check_user_property(const UserProperty &wanted, PropertyTarget target,
+                                            const PropertySet &properties,
+                                            const std::string &object)
 {
   const std::string begin = std::string(property_of(target)) + ": ";
-  const auto it = find_named(properties, wish.name);
-  const char *instead = who_sets(target, it == properties.end() ? wish.name : it->first);
+  const auto it = find_named(properties, wanted.name);
+  const char *instead = who_sets(target, it == properties.end() ? wanted.name : it->first);
   if (instead)
-    return device_error(begin + wish.name + " is set by the sink itself: " + instead + ".", EINVAL);
+    return device_error(begin + wanted.name + " is set by the sink itself: " + instead + ".",
+                        EINVAL);
   if (it == properties.end())
-    return device_error(begin + object + " has no property " + wish.name +
+    return device_error(begin + object + " has no property " + wanted.name +
                             ". It has: " + list_settable(properties, target) + ".",
                         EINVAL);
   const auto &[name, property] = *it;
@@ -208,9 +210,9 @@ Result<PropertySetting> check_wish(const PropertyWish &wish, WishTarget target,
     return device_error(begin + name + " of " + object +
                             " takes no number and no name, but a blob or an object.",
                         EINVAL);
-  const std::optional<std::uint64_t> value = value_of(property, wish);
+  const std::optional<std::uint64_t> value = value_of(property, wanted);
   if (!value)
-    return device_error(begin + name + " of " + object + " cannot be " + text_of(wish) +
+    return device_error(begin + name + " of " + object + " cannot be " + text_of(wanted) +
                             ". Its values: " + list_values(property) + ".",
                         EINVAL);
   return PropertySetting{property.id, name, *value};
@@ -218,13 +220,14 @@ Result<PropertySetting> check_wish(const PropertyWish &wish, WishTarget target,
 
 } // namespace
 
-Result<std::vector<PropertySetting>> check_wishes(const std::vector<PropertyWish> &wishes,
-                                                  WishTarget target, const PropertySet &properties,
-                                                  const std::string &object)
+Result<std::vector<PropertySetting>> check_user_properties(const std::vector<UserProperty> &wanted,
+                                                           PropertyTarget target,
+                                                           const PropertySet &properties,
+                                                           const std::string &object)
 {
   std::vector<PropertySetting> settings;
-  for (const PropertyWish &wish : wishes) {
-    Result<PropertySetting> setting = check_wish(wish, target, properties, object);
+  for (const UserProperty &wanted : wanted) {
+    Result<PropertySetting> setting = check_user_property(wanted, target, properties, object);
     if (!setting)
       return setting.error();
     settings.push_back(std::move(*setting));
