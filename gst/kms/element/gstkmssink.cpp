@@ -694,13 +694,15 @@ try {
     return connector_changed(report.text, report.what == What::PluggedIn);
   // One message on the bus from start to stop; each stall and each lost frame in the log.
   case What::Stalled:
-    GST_WARNING_OBJECT(element_, "%s", text.c_str());
-    if (!stall_announced_.exchange(true))
+    if (stall_announced_.exchange(true))
+      GST_WARNING_OBJECT(element_, "%s", text.c_str());
+    else
       warn(GST_RESOURCE_ERROR_FAILED, text, why);
     return;
   case What::FrameLost:
-    GST_WARNING_OBJECT(element_, "%s", text.c_str());
-    if (!lost_announced_.exchange(true))
+    if (lost_announced_.exchange(true))
+      GST_WARNING_OBJECT(element_, "%s", text.c_str());
+    else
       warn(GST_RESOURCE_ERROR_SYNC, text, why, "; drm-stats counts them");
     return;
   case What::MasterLost:
