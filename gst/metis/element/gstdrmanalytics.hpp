@@ -17,8 +17,9 @@
 
 namespace gstdrm {
 
-// Adds the objects as detections to the buffer's relations. Does nothing before 1.24. Adds the meta
-// even without objects, because objectdetectionoverlay draws its last boxes again if it is missing.
+// Adds the objects as detections to the buffer's relations, and relates those that have an id to
+// their track, as ioutracker does. Does nothing before 1.24. Adds the meta even without objects,
+// because objectdetectionoverlay draws its last boxes again if it is missing.
 inline void attach_analytics([[maybe_unused]] GstBuffer *buffer,
                              [[maybe_unused]] const std::vector<FoundObject> &objects)
 {
@@ -31,6 +32,13 @@ inline void attach_analytics([[maybe_unused]] GstBuffer *buffer,
     gst_analytics_relation_meta_add_od_mtd(relations, g_quark_from_string(object.name.c_str()),
                                            object.x, object.y, object.width, object.height,
                                            static_cast<gfloat>(object.score), &detection);
+    GstAnalyticsTrackingMtd track;
+    if (object.id != 0 && gst_analytics_relation_meta_add_tracking_mtd(relations, object.id,
+                                                                       object.first_seen, &track)) {
+      gst_analytics_tracking_mtd_update_last_seen(&track, object.last_seen);
+      gst_analytics_relation_meta_set_relation(relations, GST_ANALYTICS_REL_TYPE_RELATE_TO,
+                                               detection.id, track.id);
+    }
   }
 #endif
 }

@@ -86,6 +86,8 @@ GstStructure *structure_of(const FoundObject &object)
                         G_TYPE_UINT, object.label, "confidence", G_TYPE_DOUBLE, object.score, "x",
                         G_TYPE_INT, object.x, "y", G_TYPE_INT, object.y, "width", G_TYPE_INT,
                         object.width, "height", G_TYPE_INT, object.height, nullptr);
+  if (object.id != 0)
+    gst_structure_set(structure, "id", G_TYPE_UINT, object.id, nullptr);
   if (!object.key_points.empty()) {
     set_numbers(structure, "key-points-x", object.key_points,
                 [](const metis::KeyPoint &point) { return point.x; });
@@ -102,7 +104,10 @@ GstStructure *structure_of(const FoundObject &object)
 // With the names of structure_of().
 void write_json(JsonWriter &json, const FoundObject &object)
 {
-  json.begin_object().key("label").string(object.name).key("label-id").number(object.label);
+  json.begin_object();
+  if (object.id != 0)
+    json.key("id").number(object.id);
+  json.key("label").string(object.name).key("label-id").number(object.label);
   json.key("confidence").real(static_cast<float>(object.score));
   for (const auto &[name, number] : {std::pair("x", object.x),
                                      {"y", object.y},
@@ -145,14 +150,45 @@ Result<std::vector<FoundObject>> to_frame(const std::vector<metis::Detection> &f
   return objects;
 }
 
+std::optional<FoundObject> moved(const FoundObject &object, const metis::Detection &box,
+                                 FrameSize frame)
+{
+  const metis::Detection before{static_cast<float>(object.x),
+                                static_cast<float>(object.y),
+                                static_cast<float>(object.width),
+                                static_cast<float>(object.height),
+                                static_cast<float>(object.score),
+                                object.label,
+                                object.key_points,
+                                object.mask,
+                                object.embedding};
+  const auto axis = [](gdouble from, gdouble from_size, gdouble to, gdouble to_size, gint extent) {
+    const gdouble scale = from_size / to_size;
+    return Axis{scale, from - to * scale, extent};
+  };
+  auto there = placed(before, axis(before.x, before.width, box.x, box.width, frame.width),
+                      axis(before.y, before.height, box.y, box.height, frame.height));
+  if (there) {
+    there->name = object.name;
+    there->group = object.group;
+    there->id = object.id;
+    there->first_seen = object.first_seen;
+    there->last_seen = object.last_seen;
+  }
+  return there;
+}
+
 void attach(GstBuffer *buffer, const std::vector<FoundObject> &objects)
 {
-  gint id = 0;
+  // Without ids of their own the regions are numbered, on from those that the frame has already.
+  auto number =
+      static_cast<gint>(gst_buffer_get_n_meta(buffer, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
   for (const FoundObject &object : objects) {
     GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta(
         buffer, object.name.c_str(), static_cast<guint>(object.x), static_cast<guint>(object.y),
         static_cast<guint>(object.width), static_cast<guint>(object.height));
-    meta->id = id++;
+    meta->id = object.id != 0 ? static_cast<gint>(object.id) : number;
+    number++;
     meta->parent_id = -1;
     gst_video_region_of_interest_meta_add_param(meta, structure_of(object));
   }

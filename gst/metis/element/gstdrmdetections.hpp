@@ -2,6 +2,7 @@
 // Detections as objects in a frame.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,21 @@ struct FoundObject {
   std::vector<metis::KeyPoint> key_points;
   metis::Mask mask{}; // its area is not cut
   std::vector<float> embedding{};
+  std::string group{};                        // of the model
+  guint id = 0;                               // of the tracker, stays with the object; 0: none
+  GstClockTime first_seen = 0, last_seen = 0; // timestamps of frames, if it has an id
+  guint age = 0;                              // frames since it was found
 };
 
 // Inverts the placement and clips boxes to the frame; drops boxes outside of it. ErrorCode::Layout
 // if the placement has no inverse.
 Result<std::vector<FoundObject>> to_frame(const std::vector<metis::Detection> &found,
                                           const GstDrmTensorPlacement &placement, FrameSize frame);
+
+// The object with its key points and mask in another place, cut at the frame's edges; nullopt if
+// that is outside of the frame. The size of `box` is above 0.
+std::optional<FoundObject> moved(const FoundObject &object, const metis::Detection &box,
+                                 FrameSize frame);
 
 // Adds a GstVideoRegionOfInterestMeta for each object and, with GStreamer 1.24 or newer, one
 // GstAnalyticsRelationMeta with all objects, even if there are none.

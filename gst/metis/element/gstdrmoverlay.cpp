@@ -130,12 +130,15 @@ Rectangle rectangle_of(const std::vector<Argb> &pixels, const Area &area)
 
 std::string text_of(GstVideoRegionOfInterestMeta *meta, const std::string &name)
 {
+  guint id = 0;
   gdouble confidence = 0;
   const GstStructure *detection = gst_video_region_of_interest_meta_get_param(meta, "detection");
+  const bool tracked = detection && gst_structure_get_uint(detection, "id", &id);
+  const std::string text = tracked ? "#" + std::to_string(id) + " " + name : name;
   if (!detection || !gst_structure_get_double(detection, "confidence", &confidence) ||
       !(confidence >= 0 && confidence <= 1))
-    return name;
-  return name + " " + std::to_string(std::lround(confidence * 100)) + "%";
+    return text;
+  return text + " " + std::to_string(std::lround(confidence * 100)) + "%";
 }
 
 std::vector<Patch> patches_of(const std::vector<Marked> &objects, const GstVideoInfo &info)

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -50,6 +51,7 @@
 #include <gst/video/gstvideometa.h>
 
 #include "engine/decode/decoders.hpp"
+#include "engine/decode/tracker.hpp"
 #include "gstdrmdetections.hpp"
 #include "gstdrmjsonlines.hpp"
 #include "gstdrmpassthrough.hpp"
@@ -121,10 +123,18 @@ struct DecodeSettings {
   gfloat iou_threshold = 0.45F;
   guint max_detections = 100;
   guint hold = 0; // frames
+  bool track = false;
   bool post_messages = false;
   std::string json_file;                 // empty: none
   gint json_fd = -1;                     // none
   ZeroCopy zero_copy = ZeroCopy::Prefer; // without effect: no frame is copied
+};
+
+// What the models gave for a frame.
+struct Decoded {
+  bool any = false;             // tensors of this element's models
+  std::set<std::string> groups; // of those that could be read
+  std::vector<FoundObject> objects;
 };
 
 // drmtensordecode without GObject. Any thread uses settings, stats(), waits.raise() and
@@ -145,7 +155,11 @@ public:
 
   void set_caps(const GstCaps *new_caps, GstCaps *);
   // The stream goes on somewhere else.
-  void forget_objects() { held_.clear(); }
+  void forget_objects()
+  {
+    held_.clear();
+    tracker_.forget();
+  }
   // Makes `buffer` writable and adds the objects in its tensors.
   GstFlowReturn process(GstPtr<GstBuffer> &buffer);
 
@@ -160,7 +174,10 @@ private:
                                               const DecodeSettings &now);
   Result<FenceEnd> process_meta(GstBuffer *buffer, GstDrmTensorMeta *meta,
                                 const DecodeSettings &now, std::vector<FoundObject> &objects);
-  GstFlowReturn hold_objects(GstPtr<GstBuffer> &buffer);
+  GstFlowReturn decode(GstPtr<GstBuffer> &buffer, const DecodeSettings &now, Decoded &decoded);
+  void age_objects(const DecodeSettings &now, const Decoded &decoded);
+  void identify(std::vector<FoundObject> &objects, GstClockTime now);
+  [[nodiscard]] std::vector<FoundObject> objects_meanwhile(FrameSize frame) const;
   Result<JsonLines> open_lines(const DecodeSettings &now) const;
   void report(GstBuffer *buffer, const std::vector<FoundObject> &objects, bool as_message);
   void write_line(const std::string &json);
@@ -173,8 +190,8 @@ private:
   OncePerFailure device_failed_;
   OncePerFailure unknown_word_;
   std::map<std::string, metis::ModelDecoder> models_; // by group and setting
-  std::vector<FoundObject> held_;                     // of the last frame with tensors
-  guint frames_held_ = 0;                             // frames since, which got them
+  std::vector<FoundObject> held_; // of each model's last frame, where it found them
+  metis::Tracker tracker_;
   JsonLines lines_;
   Stats stats_;
   std::atomic<guint64> detections_{0};
@@ -347,7 +364,8 @@ bool TensorDecoder::start()
   device_failed_.reset();
   unknown_word_.reset();
   models_.clear();
-  forget_objects();
+  held_.clear();
+  tracker_ = {};
   caps.start();
   caps_size_ = {};
   const DecodeSettings now = current_settings();
@@ -506,6 +524,7 @@ Result<std::vector<FoundObject>> TensorDecoder::objects_of(GstDrmTensorMeta *met
     object.name = object.label < labels_.size() ? labels_[object.label] : "";
     if (object.name.empty())
       object.name = only_label ? only_label : "class " + std::to_string(object.label);
+    object.group = group_of(meta);
   }
   return objects;
 }
@@ -540,19 +559,52 @@ GstFlowReturn TensorDecoder::fail(const Error &error)
   return GST_FLOW_ERROR;
 }
 
-// A frame without tensors, as metisdmabufinfer passes them with `interval`, gets the objects of the
-// last frame that had some.
-GstFlowReturn TensorDecoder::hold_objects(GstPtr<GstBuffer> &buffer)
+// Objects of a model stay until it has seen another frame, or for `hold` frames.
+void TensorDecoder::age_objects(const DecodeSettings &now, const Decoded &decoded)
 {
-  if (held_.empty())
-    return GST_FLOW_OK;
-  if (frames_held_ >= current_settings().hold)
-    return GST_FLOW_OK;
-  if (const Result<void> made = make_writable(buffer); !made)
-    return fail(made.error());
-  frames_held_++;
-  attach(buffer.get(), held_);
-  return GST_FLOW_OK;
+  if (now.track)
+    tracker_.advance(now.hold);
+  else
+    tracker_.forget();
+  std::erase_if(held_, [&](FoundObject &object) {
+    return ++object.age > now.hold || decoded.groups.count(object.group) != 0;
+  });
+}
+
+void TensorDecoder::identify(std::vector<FoundObject> &objects, GstClockTime now)
+{
+  std::vector<metis::Detection> boxes;
+  for (const FoundObject &object : objects) {
+    // classes of two models differ
+    const std::size_t label =
+        std::hash<std::string>()(std::to_string(object.label) + " of " + object.group);
+    boxes.push_back({static_cast<float>(object.x),
+                     static_cast<float>(object.y),
+                     static_cast<float>(object.width),
+                     static_cast<float>(object.height),
+                     static_cast<float>(object.score),
+                     static_cast<std::uint32_t>(label),
+                     {}});
+  }
+  const auto identities = tracker_.match(boxes, now);
+  for (std::size_t i = 0; i < objects.size(); i++) {
+    objects[i].id = identities[i].id;
+    objects[i].first_seen = identities[i].first_seen;
+    objects[i].last_seen = now;
+  }
+}
+
+// The objects of models that have not seen this frame, as metisdmabufinfer passes them with
+// `interval`. Those that the tracker knows are where it expects them.
+std::vector<FoundObject> TensorDecoder::objects_meanwhile(FrameSize frame) const
+{
+  std::vector<FoundObject> objects;
+  for (const FoundObject &object : held_) {
+    const auto box = tracker_.expected(object.id);
+    if (auto there = box ? moved(object, *box, frame) : object)
+      objects.push_back(std::move(*there));
+  }
+  return objects;
 }
 
 void TensorDecoder::report(GstBuffer *buffer, const std::vector<FoundObject> &objects,
@@ -582,38 +634,59 @@ void TensorDecoder::write_line(const std::string &json)
                         (nullptr));
 }
 
-GstFlowReturn TensorDecoder::process(GstPtr<GstBuffer> &buffer)
+// The buffer is writable afterwards if it has tensors.
+GstFlowReturn TensorDecoder::decode(GstPtr<GstBuffer> &buffer, const DecodeSettings &now,
+                                    Decoded &decoded)
 {
-  stats_.frames++;
   if (!gst_buffer_get_drm_tensor_meta(buffer.get(), nullptr))
-    return hold_objects(buffer);
+    return GST_FLOW_OK;
   if (const Result<void> made = make_writable(buffer); !made)
     return fail(made.error());
-  const DecodeSettings now = current_settings();
-  std::vector<FoundObject> objects;
   const auto metas = metas_to_decode(buffer.get(), now);
   if (!metas)
     return fail(metas.error());
-  if (metas->empty())
-    return hold_objects(buffer);
+  decoded.any = !metas->empty();
   for (GstDrmTensorMeta *meta : *metas) {
-    const auto ready = process_meta(buffer.get(), meta, now, objects);
+    const auto ready = process_meta(buffer.get(), meta, now, decoded.objects);
     if (!ready)
       return fail(ready.error());
     if (*ready == FenceEnd::Interrupted)
       return GST_FLOW_FLUSHING;
-    if (*ready == FenceEnd::Failed && device_failed_.claim())
+    if (*ready == FenceEnd::Signalled)
+      decoded.groups.insert(group_of(meta));
+    else if (device_failed_.claim())
       GST_ELEMENT_WARNING(element_, STREAM, FAILED,
                           ("The device that runs the model failed on a frame, which passes without "
                            "detections."),
                           ("the acquire fence of its tensors signalled an error"));
     DecodedMarks(buffer.get()).add(buffer.get(), group_of(meta));
   }
-  detections_ += objects.size();
-  attach(buffer.get(), objects);
-  report(buffer.get(), objects, now.post_messages);
-  held_ = std::move(objects);
-  frames_held_ = 0;
+  return GST_FLOW_OK;
+}
+
+GstFlowReturn TensorDecoder::process(GstPtr<GstBuffer> &buffer)
+{
+  stats_.frames++;
+  const DecodeSettings now = current_settings();
+  Decoded decoded;
+  if (const GstFlowReturn flow = decode(buffer, now, decoded); flow != GST_FLOW_OK)
+    return flow;
+  age_objects(now, decoded);
+  if (now.track)
+    identify(decoded.objects, GST_BUFFER_PTS(buffer.get()));
+  const auto meanwhile = objects_meanwhile(size_of(buffer.get()));
+  if (!decoded.any && meanwhile.empty())
+    return GST_FLOW_OK;
+  if (const Result<void> made = make_writable(buffer); !made)
+    return fail(made.error());
+  attach(buffer.get(), decoded.objects);
+  attach(buffer.get(), meanwhile);
+  if (decoded.any) {
+    detections_ += decoded.objects.size();
+    report(buffer.get(), decoded.objects, now.post_messages);
+  }
+  held_.insert(held_.end(), std::make_move_iterator(decoded.objects.begin()),
+               std::make_move_iterator(decoded.objects.end()));
   return GST_FLOW_OK;
 }
 
@@ -674,6 +747,10 @@ const auto &decode_properties()
                          "How many frames without tensors in a row get the objects of the last "
                          "frame that had tensors",
                          live, {0, 1000}),
+      property<&S::track>("track", "Track",
+                          "Give objects an id that stays while an object is missing for at most "
+                          "hold frames, and move held objects on",
+                          live),
       property<&S::post_messages>(
           "post-messages", "Post messages",
           "Post an element message drm-detections for each frame with tensors", live),
@@ -727,7 +804,8 @@ static gboolean gst_drm_tensor_decode_sink_event(GstBaseTransform *trans, GstEve
   else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) { // the streaming thread is outside
     decoder_of(trans).waits.clear();
     decoder_of(trans).forget_objects();
-  }
+  } else if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT)
+    decoder_of(trans).forget_objects();
   GstBaseTransformClass *base = GST_BASE_TRANSFORM_CLASS(gst_drm_tensor_decode_parent_class);
   return GST_EVENT_TYPE(event) == GST_EVENT_CAPS ? decoder_of(trans).caps.take(event, base)
                                                  : base->sink_event(trans, event);

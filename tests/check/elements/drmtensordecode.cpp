@@ -200,7 +200,7 @@ GST_END_TEST
 struct HoldRow {
   const char *name;
   const char *element;
-  const char *frames;   // t: with objects, o: tensors without an object, -: no tensors, f: a flush, c: other caps
+  const char *frames;   // t: with objects, o: tensors without an object, -: no tensors, f: a flush, s: a new segment, c: other caps
   const char *expected; // for each frame whether it leaves with the objects
 };
 
@@ -210,8 +210,26 @@ const HoldRow kHolds[] = {
     {"longer than the hold", "drmtensordecode hold=2", "t---t", "11101"},
     {"the object is gone", "drmtensordecode hold=2", "t-o-t", "11001"},
     {"a flush", "drmtensordecode hold=9", "t-f-t", "1101"},
+    {"a new segment", "drmtensordecode hold=9", "t-s-t", "1101"},
     {"other caps", "drmtensordecode hold=9", "t-c-t", "1101"},
+    {"tracked, not held", "drmtensordecode track=true", "t--t", "1001"},
+    {"tracked and held", "drmtensordecode track=true hold=2", "--t--t--", "00111111"},
+    {"tracked, the object is gone", "drmtensordecode track=true hold=2", "t-o-t", "11001"},
 };
+
+void push_segment(const Harness &harness)
+{
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(harness.get(), gst_event_new_segment(&segment));
+}
+
+void flush(const Harness &harness)
+{
+  gst_harness_push_event(harness.get(), gst_event_new_flush_start());
+  gst_harness_push_event(harness.get(), gst_event_new_flush_stop(TRUE));
+  push_segment(harness);
+}
 
 GST_START_TEST(test_hold)
 {
@@ -222,11 +240,11 @@ GST_START_TEST(test_hold)
   std::string got;
   for (const char *what = row.frames; *what; what++) {
     if (*what == 'f') {
-      gst_harness_push_event(harness.get(), gst_event_new_flush_start());
-      gst_harness_push_event(harness.get(), gst_event_new_flush_stop(TRUE));
-      GstSegment segment;
-      gst_segment_init(&segment, GST_FORMAT_TIME);
-      gst_harness_push_event(harness.get(), gst_event_new_segment(&segment));
+      flush(harness);
+      continue;
+    }
+    if (*what == 's') {
+      push_segment(harness);
       continue;
     }
     if (*what == 'c') {
@@ -244,6 +262,163 @@ GST_START_TEST(test_hold)
   }
   check_text(got, row.expected);
   fail_unless_equals_int(harness.stat("detections"), 2 * std::count(row.frames, row.frames + strlen(row.frames), 't'));
+}
+GST_END_TEST
+
+struct Box {
+  double x, y, width, height; // pixels of the frame
+};
+
+// Objects of class 0.
+void add_boxes(GstBuffer *buffer, const std::vector<Box> &boxes, const char *group = "objects")
+{
+  GstDrmTensorMeta *meta = gst_buffer_add_drm_tensor_meta(buffer, group);
+  meta->placement = {200, 100, 1, 1, 0, 0};
+  const gsize n = boxes.size();
+  std::vector<gfloat> corners;
+  for (const Box &box : boxes)
+    for (const double corner : {box.y / 100, box.x / 200, (box.y + box.height) / 100, (box.x + box.width) / 200})
+      corners.push_back(static_cast<gfloat>(corner));
+  add_tensor(meta, "boxes", {1, n, 4}, corners);
+  add_tensor(meta, "scores", {1, n}, std::vector<gfloat>(n, 0.9F));
+  add_tensor(meta, "classes", {1, n}, std::vector<gfloat>(n, 0.0F));
+  add_tensor(meta, "count", {1}, {static_cast<gfloat>(n)});
+}
+
+GstVideoRegionOfInterestMeta *region(GstBuffer *buffer, guint id)
+{
+  auto *roi = gst_buffer_get_video_region_of_interest_meta_id(buffer, static_cast<gint>(id));
+  fail_unless(roi != nullptr, "no region has the id %u", id);
+  guint same = 0;
+  fail_unless(gst_structure_get_uint(gst_video_region_of_interest_meta_get_param(roi, "detection"), "id", &same) && same == id);
+  return roi;
+}
+
+#ifdef HAVE_GST_ANALYTICS
+// The box of the object that is related to this track.
+void check_track(GstBuffer *buffer, guint id, const GstVideoRegionOfInterestMeta &roi, GstClockTime last_seen)
+{
+  GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta(buffer);
+  gpointer state = nullptr;
+  GstAnalyticsMtd object, track;
+  while (gst_analytics_relation_meta_iterate(relations, &state, gst_analytics_od_mtd_get_mtd_type(), &object)) {
+    guint64 track_id = 0;
+    GstClockTime first = 0, last = 0;
+    gboolean lost = TRUE;
+    fail_unless(gst_analytics_relation_meta_get_direct_related(relations, object.id, GST_ANALYTICS_REL_TYPE_RELATE_TO, gst_analytics_tracking_mtd_get_mtd_type(), nullptr, &track));
+    fail_unless(gst_analytics_tracking_mtd_get_info(&track, &track_id, &first, &last, &lost));
+    if (track_id != id)
+      continue;
+    gint x = 0;
+    gint y = 0, width = 0, height = 0;
+    gfloat score = 0;
+    fail_unless(gst_analytics_od_mtd_get_location(&object, &x, &y, &width, &height, &score));
+    fail_unless(first == 0 && last == last_seen && !lost);
+    fail_unless_equals_int(x, static_cast<int>(roi.x));
+    return;
+  }
+  fail("no track has the id %u", id);
+}
+#endif
+
+// interval=3: two objects of a class cross each other within 100 frames. Each frame has both, each object keeps its id,
+// and no box jumps. An object's speed, 1.5 pixels a frame, is known from the second inference on.
+GST_START_TEST(test_track)
+{
+  const Harness harness("drmtensordecode track=true hold=2");
+  fail_unless(harness.negotiate(kFrames));
+  std::array<double, 2> before{10, 160};
+  for (guint n = 0; n < 100; n++) {
+    const std::array<Box, 2> objects{Box{10 + 1.5 * n, 20, 30, 40}, Box{160 - 1.5 * n, 30, 30, 40}};
+    GstBuffer *input = new_frame();
+    GST_BUFFER_PTS(input) = n;
+    if (n % 3 == 0) // the order is that of the scores, which are alike
+      add_boxes(input, n % 2 == 0 ? std::vector{objects[0], objects[1]} : std::vector{objects[1], objects[0]});
+    const auto output = harness.push(input);
+    fail_unless_equals_int(gst_buffer_get_n_meta(output.get(), GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE), 2);
+    for (guint i = 0; i < 2; i++) {
+      const auto *roi = region(output.get(), i + 1);
+      const double error = std::abs(roi->x - objects[i].x), step = std::abs(roi->x - before[i]);
+      fail_unless(error <= (n < 3 ? 3.5 : 2), "frame %u: object %u is at %u, not at %f", n, i, roi->x, objects[i].x);
+      fail_unless(step <= (n <= 3 ? 5 : 3), "frame %u: object %u jumps by %f", n, i, step);
+      fail_unless(roi->y == objects[i].y && std::abs(roi->w - 30.0) <= 2 && roi->h == 40, "frame %u: %u %ux%u", n, roi->y, roi->w, roi->h);
+      before[i] = roi->x;
+#ifdef HAVE_GST_ANALYTICS
+      check_track(output.get(), i + 1, *roi, n - n % 3);
+#endif
+    }
+  }
+  fail_unless_equals_int(harness.stat("detections"), 2 * 34);
+}
+GST_END_TEST
+
+// No id is given twice until the next start; messages and lines have it.
+GST_START_TEST(test_track_ids)
+{
+  const Harness harness("drmtensordecode track=true hold=9 threshold=0.7 post-messages=true");
+  fail_unless(harness.negotiate(kFrames));
+  const auto push = [&harness](guint id) {
+    GstBuffer *input = new_frame();
+    add_ssd(input);
+    (void)region(harness.push(input).get(), id);
+    GstBus *bus = gst_element_get_bus(harness.element());
+    GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT);
+    const std::string json = gst_structure_get_string(gst_message_get_structure(message), "json");
+    fail_unless(json.find("[{\"id\":" + std::to_string(id) + ",\"label\":\"class 1\"") != std::string::npos, "%s", json.c_str());
+    gst_message_unref(message);
+    gst_object_unref(bus);
+  };
+  push(1);
+  push(1);
+  flush(harness);
+  push(2);
+  push_segment(harness);
+  push(3);
+  fail_unless(harness.negotiate("video/x-raw, format=(string)NV12, width=(int)200, height=(int)102, framerate=(fraction)30/1"));
+  push(4);
+  g_object_set(harness.element(), "track", FALSE, nullptr);
+  (void)harness.push(new_frame());
+  g_object_set(harness.element(), "track", TRUE, nullptr);
+  push(5);
+  gst_element_set_state(harness.element(), GST_STATE_NULL);
+  gst_element_set_state(harness.element(), GST_STATE_PLAYING);
+  fail_unless(harness.negotiate(kFrames));
+  push(1);
+}
+GST_END_TEST
+
+// One model sees each frame, the other one each third.
+GST_START_TEST(test_models_of_two_intervals)
+{
+  const Harness harness("drmtensordecode track=true hold=2");
+  fail_unless(harness.negotiate(kFrames));
+  for (guint n = 0; n < 9; n++) {
+    GstBuffer *input = new_frame();
+    add_boxes(input, {{10, 20, 30, 40}}, "fast");
+    if (n % 3 == 0)
+      add_boxes(input, {{10, 20, 30, 40}}, "slow");
+    const auto output = harness.push(input);
+    check_text(regions_of(output.get()), "class 0 90% 10 20 30 40; class 0 90% 10 20 30 40");
+    (void)region(output.get(), 1);
+    (void)region(output.get(), 2);
+  }
+  fail_unless_equals_int(harness.stat("detections"), 9 + 3);
+}
+GST_END_TEST
+
+// Regions without ids of their own are numbered, and the second element's numbers go on.
+GST_START_TEST(test_numbers)
+{
+  auto buffer = GstPtr<GstBuffer>::adopt(new_frame());
+  add_ssd(buffer.get());
+  add_ssd(buffer.get(), kWhole, "others");
+  for (const char *element : {"drmtensordecode group=objects", "drmtensordecode group=others"}) {
+    const Harness harness(element);
+    fail_unless(harness.negotiate(kFrames));
+    buffer = harness.push(buffer.release());
+  }
+  for (gint number = 0; number < 4; number++)
+    fail_unless(gst_buffer_get_video_region_of_interest_meta_id(buffer.get(), number) != nullptr, "%d", number);
 }
 GST_END_TEST
 
@@ -319,6 +494,32 @@ GST_START_TEST(test_key_points)
   const GValue *points = gst_structure_get_value(gst_video_region_of_interest_meta_get_param(roi, "detection"), "key-points-x");
   fail_unless_equals_int(gst_value_array_get_size(points), 6);
   fail_unless(g_value_get_double(gst_value_array_get_value(points, 5)) == 8);
+}
+GST_END_TEST
+
+// The key points of a face move with its box, which goes by 2 pixels to the right.
+GST_START_TEST(test_key_points_of_a_track)
+{
+  const Harness harness("drmtensordecode track=true hold=1");
+  fail_unless(harness.negotiate(kFrames));
+  for (const gfloat right : {0.0F, 1.0F}) {
+    GstBuffer *input = new_frame();
+    GstDrmTensorMeta *meta = gst_buffer_add_drm_tensor_meta(input, "faces");
+    meta->placement = {16, 16, 0.5, 0.5, 0, 0};
+    std::vector<gfloat> rows(14 * 16, 0.0F), logits(14, -20.0F);
+    rows[0] = right;
+    rows[2] = rows[3] = 4;
+    logits[0] = 20;
+    add_tensor(meta, "regressors", {1, 14, 16}, rows);
+    add_tensor(meta, "classificators", {1, 14, 1}, logits);
+    (void)harness.push(input);
+  }
+  const auto output = harness.push(new_frame());
+  const auto *roi = region(output.get(), 1);
+  fail_unless_equals_int(roi->x, 8);
+  const GValue *points = gst_structure_get_value(gst_video_region_of_interest_meta_get_param(region(output.get(), 1), "detection"), "key-points-x");
+  const gdouble x = g_value_get_double(gst_value_array_get_value(points, 5));
+  fail_unless(std::abs(x - 10) < 0.1, "%f", x); // of 8
 }
 GST_END_TEST
 
@@ -640,6 +841,10 @@ Suite *drmtensordecode_suite()
   tcase_add_test(tcase, test_shared);
   tcase_add_test(tcase, test_without_tensors);
   tcase_add_loop_test(tcase, test_hold, 0, G_N_ELEMENTS(kHolds));
+  tcase_add_test(tcase, test_track);
+  tcase_add_test(tcase, test_track_ids);
+  tcase_add_test(tcase, test_models_of_two_intervals);
+  tcase_add_test(tcase, test_numbers);
   tcase_add_test(tcase, test_two_models);
   tcase_add_test(tcase, test_unknown_decoder);
   tcase_add_loop_test(tcase, test_groups, 0, G_N_ELEMENTS(kGroups));
@@ -650,6 +855,7 @@ Suite *drmtensordecode_suite()
   tcase_add_test(tcase, test_json_cannot_be_written);
   tcase_add_test(tcase, test_json_refused);
   tcase_add_test(tcase, test_key_points);
+  tcase_add_test(tcase, test_key_points_of_a_track);
   tcase_add_test(tcase, test_masks_and_embeddings);
   tcase_add_test(tcase, test_no_labels_file);
   tcase_add_test(tcase, test_allocation_passes);
