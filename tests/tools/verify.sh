@@ -118,9 +118,7 @@ no_dmabuf() {
 native() {
   check 'a trace whose 101st frame is read' saved_trace
   check 'the same result, and another one' compares
-  if command -v dot >/dev/null; then
-    check 'the page has both drawings' draws
-  fi
+  check 'the page has both drawings' draws
   check 'names that a terminal or a browser would execute' hostile_names
   check 'a writer that is not seen' unseen_writer
   check 'each truncation is refused' every_truncation
