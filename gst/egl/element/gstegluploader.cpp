@@ -249,6 +249,7 @@ bool EglUploader::start()
   failed_.reset();
   refusals_.restart();
   refusal_.clear();
+  answered_ = false; // before this nobody could choose: whoever linked the pads asked
   plain_is_dmabuf_ = false;
   stride_align_ = 1;
   takes_release_fences_ = false;

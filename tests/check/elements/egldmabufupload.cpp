@@ -99,8 +99,10 @@ gint count_reconfigure(GstPad *, GstPadProbeInfo *info, gpointer count) noexcept
   return GST_PAD_PROBE_OK;
 }
 
-// Upstream heard the superset; it is told when the answer is another one.
-GST_START_TEST(test_reconfigure_when_the_device_is_known)
+// Upstream heard the superset before the start, when it could choose nothing, and hears the right
+// answer in its own query. pipewiresrc takes its stream down for each RECONFIGURE, which
+// pipewiresink at the other end of it takes for an error.
+GST_START_TEST(test_no_reconfigure_for_the_query_that_finds_the_device)
 {
   const Harness h(upload());
   std::atomic<int> events{0};
@@ -113,9 +115,7 @@ GST_START_TEST(test_reconfigure_when_the_device_is_known)
   const int started = events;
   const auto after = answer(h, "sink");
   fail_unless(!gst_caps_is_equal(after.get(), before.get()));
-  fail_unless_equals_int(events - started, 1);
-  (void)answer(h, "sink");
-  fail_unless_equals_int(events - started, 1);
+  fail_unless_equals_int(events - started, 0);
 }
 GST_END_TEST
 
@@ -390,7 +390,7 @@ Suite *egldmabufupload_suite()
   suite_add_tcase(suite, tcase);
   tcase_add_test(tcase, test_template_before_a_context);
   tcase_add_test(tcase, test_precise_with_a_context);
-  tcase_add_test(tcase, test_reconfigure_when_the_device_is_known);
+  tcase_add_test(tcase, test_no_reconfigure_for_the_query_that_finds_the_device);
   tcase_add_loop_test(tcase, test_copy, 0, G_N_ELEMENTS(kCopied));
   tcase_add_test(tcase, test_copy_converts_last);
   tcase_add_test(tcase, test_overlays);
