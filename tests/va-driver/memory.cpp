@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "memory.hpp"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
@@ -63,6 +64,9 @@ UniqueFd make_buffer(Memory memory, std::size_t size_bytes)
 std::optional<Mapping> Mapping::map(int fd, std::size_t size_bytes)
 {
   void *data = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  // A camera of PipeWire's has descriptors to read from alone; a GPU imports them all the same.
+  if (data == MAP_FAILED && errno == EACCES)
+    data = ::mmap(nullptr, size_bytes, PROT_READ, MAP_SHARED, fd, 0);
   if (data == MAP_FAILED)
     return std::nullopt;
   Mapping mapping;
