@@ -36,6 +36,20 @@ const RowLoops &row_loops() noexcept
   return *fastest;
 }
 
+PictureView part_of(const PictureView &picture, std::uint32_t x, std::uint32_t y,
+                    std::uint32_t width, std::uint32_t height) noexcept
+{
+  PictureView part = picture;
+  part.width = width;
+  part.height = height;
+  const FourccInfo *info = fourcc_info(picture.fourcc);
+  for (std::size_t i = 0; info && i < info->n_planes && i < part.planes.size(); i++)
+    if (part.planes[i])
+      part.planes[i] += std::size_t{plane_rows(info->planes[i], y)} * part.strides[i] +
+                        plane_row_bytes(info->planes[i], x);
+  return part;
+}
+
 struct Preprocessor::State {
   PictureReader reader;
   TensorWriter writer;

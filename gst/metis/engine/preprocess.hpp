@@ -65,6 +65,11 @@ struct PictureView {
   bool full_range = false;
 };
 
+// A part of the picture, whose pixels stay where they are. `x` and `y` are even, because pixels may
+// share chroma with their neighbours.
+PictureView part_of(const PictureView &picture, std::uint32_t x, std::uint32_t y,
+                    std::uint32_t width, std::uint32_t height) noexcept;
+
 // The place of the picture in the input tensor without its padding, to convert boxes back:
 // x_tensor = x_picture * scale_x + offset_x, in pixels.
 struct Placement {

@@ -277,6 +277,31 @@ TEST_P(Preprocess, GivesTheReferencesBytes)
 INSTANTIATE_TEST_SUITE_P(Formats, Preprocess, testing::Combine(testing::ValuesIn(kFormats), testing::ValuesIn(kSizes)),
                          row_name);
 
+class Parts : public testing::TestWithParam<FormatRow> {};
+
+// Unscaled, a part of a picture has the pixels that it has in the picture; at its edges, chroma has no neighbours.
+TEST_P(Parts, HaveThePixelsOfThePicture)
+{
+  constexpr std::uint32_t kX = 6, kY = 4, kEdge = 2;
+  const Picture picture(GetParam(), {64, 40, 6}, Against::End, 1);
+  const PictureView part = part_of(picture.view, kX, kY, 23, 19);
+  const auto tensor_of = [](const PictureView &view) {
+    const Model model = model_of({"as it is", TensorLayout::Nhwc, TensorType::UInt8, {1, view.height, view.width, 3}, {}, {}, ChannelOrder::Rgb, kNone, kOne}, Fit::Stretch);
+    auto made = Preprocessor::create(model, view.fourcc, view.width, view.height, view.matrix, view.full_range);
+    EXPECT_TRUE(made && made->accepts(view));
+    std::vector<std::byte> tensor(model.input.size_bytes());
+    made->run(view, tensor.data());
+    return tensor;
+  };
+  const auto whole = tensor_of(picture.view), alone = tensor_of(part);
+  for (std::uint32_t y = kEdge; y < part.height - kEdge; y++)
+    for (std::uint32_t x = kEdge; x < part.width - kEdge; x++)
+      for (std::uint32_t channel = 0; channel < 3; channel++)
+        ASSERT_EQ(alone[(y * part.width + x) * 3 + channel], whole[((y + kY) * 64 + x + kX) * 3 + channel]) << x << ", " << y;
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, Parts, testing::ValuesIn(kFormats), [](const auto &info) { return std::string(info.param.name); });
+
 struct ColourRow {
   const char *name;
   ColorMatrix matrix;
