@@ -28,6 +28,8 @@ inline void attach_analytics([[maybe_unused]] GstBuffer *buffer,
   if (!relations)
     relations = gst_buffer_add_analytics_relation_meta(buffer);
   for (const FoundObject &object : objects) {
+    if (object.whole)
+      continue; // of a region, which is an object already
     GstAnalyticsODMtd detection;
     gst_analytics_relation_meta_add_od_mtd(relations, g_quark_from_string(object.name.c_str()),
                                            object.x, object.y, object.width, object.height,

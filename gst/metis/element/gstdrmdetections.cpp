@@ -88,6 +88,8 @@ GstStructure *structure_of(const FoundObject &object)
                         object.width, "height", G_TYPE_INT, object.height, nullptr);
   if (object.id != 0)
     gst_structure_set(structure, "id", G_TYPE_UINT, object.id, nullptr);
+  if (object.parent)
+    gst_structure_set(structure, "parent-id", G_TYPE_INT, *object.parent, nullptr);
   if (!object.key_points.empty()) {
     set_numbers(structure, "key-points-x", object.key_points,
                 [](const metis::KeyPoint &point) { return point.x; });
@@ -107,6 +109,8 @@ void write_json(JsonWriter &json, const FoundObject &object)
   json.begin_object();
   if (object.id != 0)
     json.key("id").number(object.id);
+  if (object.parent)
+    json.key("parent-id").number(static_cast<guint>(*object.parent));
   json.key("label").string(object.name).key("label-id").number(object.label);
   json.key("confidence").real(static_cast<float>(object.score));
   for (const auto &[name, number] : {std::pair("x", object.x),
@@ -174,8 +178,15 @@ std::optional<FoundObject> moved(const FoundObject &object, const metis::Detecti
     there->id = object.id;
     there->first_seen = object.first_seen;
     there->last_seen = object.last_seen;
+    there->parent = object.parent;
   }
   return there;
+}
+
+GstVideoRegionOfInterestMeta *region_of(GstBuffer *buffer, const FoundObject &object)
+{
+  return object.parent ? gst_buffer_get_video_region_of_interest_meta_id(buffer, *object.parent)
+                       : nullptr;
 }
 
 void attach(GstBuffer *buffer, const std::vector<FoundObject> &objects)
@@ -184,12 +195,18 @@ void attach(GstBuffer *buffer, const std::vector<FoundObject> &objects)
   auto number =
       static_cast<gint>(gst_buffer_get_n_meta(buffer, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
   for (const FoundObject &object : objects) {
+    if (auto *region = object.whole ? region_of(buffer, object) : nullptr) {
+      GstStructure *about = structure_of(object);
+      gst_structure_set_name(about, object.embedding.empty() ? "classification" : "embedding");
+      gst_video_region_of_interest_meta_add_param(region, about);
+      continue;
+    }
     GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta(
         buffer, object.name.c_str(), static_cast<guint>(object.x), static_cast<guint>(object.y),
         static_cast<guint>(object.width), static_cast<guint>(object.height));
     meta->id = object.id != 0 ? static_cast<gint>(object.id) : number;
     number++;
-    meta->parent_id = -1;
+    meta->parent_id = object.parent.value_or(-1);
     gst_video_region_of_interest_meta_add_param(meta, structure_of(object));
   }
   attach_analytics(buffer, objects);

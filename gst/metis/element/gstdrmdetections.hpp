@@ -8,6 +8,7 @@
 
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/gstdrmtensormeta.h>
+#include <gst/video/gstvideometa.h>
 
 #include "engine/decode/detection.hpp"
 
@@ -30,6 +31,8 @@ struct FoundObject {
   std::string group{};                        // of the model
   guint id = 0;                               // of the tracker, stays with the object; 0: none
   GstClockTime first_seen = 0, last_seen = 0; // timestamps of frames, if it has an id
+  std::optional<gint> parent{};               // id of the region in which it was found
+  bool whole = false;                         // what was found is about all of that region
   guint age = 0;                              // frames since it was found
 };
 
@@ -43,8 +46,12 @@ Result<std::vector<FoundObject>> to_frame(const std::vector<metis::Detection> &f
 std::optional<FoundObject> moved(const FoundObject &object, const metis::Detection &box,
                                  FrameSize frame);
 
+// The region in which the object was found; nullptr if there is none, or not any more.
+GstVideoRegionOfInterestMeta *region_of(GstBuffer *buffer, const FoundObject &object);
+
 // Adds a GstVideoRegionOfInterestMeta for each object and, with GStreamer 1.24 or newer, one
-// GstAnalyticsRelationMeta with all objects, even if there are none.
+// GstAnalyticsRelationMeta with all objects, even if there are none. What was found about a whole
+// region becomes a parameter of that region.
 void attach(GstBuffer *buffer, const std::vector<FoundObject> &objects);
 
 // One JSON text without a line's end (docs/detections.md).

@@ -138,7 +138,10 @@ std::string text_of(GstVideoRegionOfInterestMeta *meta, const std::string &name)
   if (!detection || !gst_structure_get_double(detection, "confidence", &confidence) ||
       !(confidence >= 0 && confidence <= 1))
     return text;
-  return text + " " + std::to_string(std::lround(confidence * 100)) + "%";
+  const GstStructure *about = gst_video_region_of_interest_meta_get_param(meta, "classification");
+  const gchar *what = about ? gst_structure_get_string(about, "label") : nullptr;
+  return text + " " + std::to_string(std::lround(confidence * 100)) + "%" +
+         (what ? std::string(" ") + what : "");
 }
 
 std::vector<Patch> patches_of(const std::vector<Marked> &objects, const GstVideoInfo &info)

@@ -55,6 +55,7 @@
 #include "gstdrmdetections.hpp"
 #include "gstdrmjsonlines.hpp"
 #include "gstdrmpassthrough.hpp"
+#include "gstdrmtensormarks.hpp"
 
 GST_DEBUG_CATEGORY_STATIC(gst_drm_tensor_decode_debug);
 #undef GST_CAT_DEFAULT
@@ -170,14 +171,14 @@ private:
   Result<metis::ModelDecoder *> decoder_of(GstDrmTensorMeta *meta, const std::string &said,
                                            metis::Tensors tensors,
                                            const metis::DecodeOptions &options);
-  Result<std::vector<FoundObject>> objects_of(GstDrmTensorMeta *meta, FrameSize frame,
+  Result<std::vector<FoundObject>> objects_of(GstBuffer *buffer, GstDrmTensorMeta *meta,
                                               const DecodeSettings &now);
   Result<FenceEnd> process_meta(GstBuffer *buffer, GstDrmTensorMeta *meta,
                                 const DecodeSettings &now, std::vector<FoundObject> &objects);
   GstFlowReturn decode(GstPtr<GstBuffer> &buffer, const DecodeSettings &now, Decoded &decoded);
   void age_objects(const DecodeSettings &now, const Decoded &decoded);
   void identify(std::vector<FoundObject> &objects, GstClockTime now);
-  [[nodiscard]] std::vector<FoundObject> objects_meanwhile(FrameSize frame) const;
+  [[nodiscard]] std::vector<FoundObject> objects_meanwhile(GstBuffer *buffer) const;
   Result<JsonLines> open_lines(const DecodeSettings &now) const;
   void report(GstBuffer *buffer, const std::vector<FoundObject> &objects, bool as_message);
   void write_line(const std::string &json);
@@ -240,22 +241,6 @@ Result<Numbers> numbers_of(GstDrmTensorMeta *meta)
   return numbers;
 }
 
-std::vector<GstDrmTensorMeta *> metas_of(GstBuffer *buffer)
-{
-  std::vector<GstDrmTensorMeta *> metas;
-  gpointer state = nullptr;
-  while (GstMeta *meta =
-             gst_buffer_iterate_meta_filtered(buffer, &state, GST_DRM_TENSOR_META_API_TYPE))
-    metas.push_back(reinterpret_cast<GstDrmTensorMeta *>(meta));
-  return metas;
-}
-
-std::string group_of(GstDrmTensorMeta *meta)
-{
-  const gchar *group = gst_drm_tensor_meta_get_group(meta);
-  return group ? group : "";
-}
-
 // The property, or else what the model's description says.
 std::string said_of(GstDrmTensorMeta *meta, const DecodeSettings &now)
 {
@@ -263,80 +248,21 @@ std::string said_of(GstDrmTensorMeta *meta, const DecodeSettings &now)
   return now.decoder != kAuto ? now.decoder : word ? word : "";
 }
 
-std::set<std::string> names_in(const std::string &list)
+// What is about a whole region lies where the region does. Returns false if it is not there.
+bool take_region(GstBuffer *buffer, FoundObject &object)
 {
-  std::set<std::string> names;
-  for (std::size_t start = 0; start < list.size();) {
-    const std::size_t end = std::min(list.find(',', start), list.size());
-    const std::size_t first = list.find_first_not_of(' ', start);
-    if (first < end)
-      names.insert(list.substr(first, list.find_last_not_of(' ', end - 1) + 1 - first));
-    start = end + 1;
-  }
-  return names;
+  if (!object.whole)
+    return true;
+  const GstVideoRegionOfInterestMeta *region = region_of(buffer, object);
+  if (!region)
+    return false;
+  const auto number = [](guint n) { return static_cast<gint>(MIN(n, G_MAXINT)); };
+  object.x = number(region->x);
+  object.y = number(region->y);
+  object.width = number(region->w);
+  object.height = number(region->h);
+  return true;
 }
-
-// Which metas of a buffer are decoded already, for another drmtensordecode downstream: a number for
-// each group, because copies of a buffer keep the order of its metas, but no identity. It is a meta
-// and no qdata, because it has to be in copies of the buffer.
-class DecodedMarks {
-public:
-  explicit DecodedMarks(GstBuffer *buffer) : meta_(gst_buffer_get_custom_meta(buffer, name())) {}
-
-  [[nodiscard]] guint count(const std::string &group) const
-  {
-    guint count = 0;
-    if (meta_)
-      gst_structure_get_uint(gst_custom_meta_get_structure(meta_), field(group).c_str(), &count);
-    return count;
-  }
-  // The buffer is writable. A group that is decoded again, by name, has no more metas than before.
-  void add(GstBuffer *buffer, const std::string &group)
-  {
-    const auto metas = metas_of(buffer);
-    const auto most =
-        static_cast<guint>(std::count_if(metas.begin(), metas.end(), [&](GstDrmTensorMeta *meta) {
-          return group_of(meta) == group;
-        }));
-    const guint now = std::min(count(group) + 1, most);
-    if (!meta_)
-      meta_ = gst_buffer_add_custom_meta(buffer, name());
-    gst_structure_set(gst_custom_meta_get_structure(meta_), field(group).c_str(), G_TYPE_UINT, now,
-                      nullptr);
-  }
-
-private:
-  // The marks go where the GstDrmTensorMeta goes.
-  static gboolean copy(GstBuffer *dest, GstCustomMeta *meta, GstBuffer *, GQuark type,
-                       gpointer data, gpointer) noexcept
-  {
-    if (GST_META_TRANSFORM_IS_COPY(type)) {
-      if (data && static_cast<GstMetaTransformCopy *>(data)->region)
-        return FALSE;
-    } else if (!GST_VIDEO_META_TRANSFORM_IS_SCALE(type)) {
-      return FALSE;
-    }
-    const GstStructure *from = gst_custom_meta_get_structure(meta);
-    GstStructure *to = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(dest, name()));
-    for (gint i = 0; i < gst_structure_n_fields(from); i++) {
-      const gchar *field = gst_structure_nth_field_name(from, static_cast<guint>(i));
-      gst_structure_set_value(to, field, gst_structure_get_value(from, field));
-    }
-    return TRUE;
-  }
-  static const char *name()
-  {
-    static constexpr const char *kName = "GstDrmDecodedTensors";
-    static const gchar *tags[] = {nullptr};
-    static const GstMetaInfo *const info =
-        gst_meta_register_custom(kName, tags, copy, nullptr, nullptr);
-    (void)info;
-    return kName;
-  }
-  static std::string field(const std::string &group) { return "group-" + group; }
-
-  GstCustomMeta *meta_;
-};
 
 } // namespace
 
@@ -446,13 +372,13 @@ Result<std::vector<GstDrmTensorMeta *>> TensorDecoder::metas_to_decode(GstBuffer
                                                                        const DecodeSettings &now)
 {
   const std::set<std::string> wanted = names_in(now.groups);
-  const DecodedMarks marks(buffer);
+  const TensorMarks marks(buffer);
   std::map<std::string, guint> seen;
   std::set<std::string> groups;
   std::vector<GstDrmTensorMeta *> chosen;
-  for (GstDrmTensorMeta *meta : metas_of(buffer)) {
+  for (GstDrmTensorMeta *meta : tensor_metas_of(buffer)) {
     const std::string group = group_of(meta);
-    if (wanted.empty() ? seen[group]++ < marks.count(group) : wanted.count(group) == 0)
+    if (wanted.empty() ? seen[group]++ < marks.decoded(group) : wanted.count(group) == 0)
       continue;
     const std::string said = said_of(meta, now);
     const auto setting = metis::read_output_setting(said);
@@ -498,8 +424,8 @@ Result<metis::ModelDecoder *> TensorDecoder::decoder_of(GstDrmTensorMeta *meta,
   return &models_.emplace(key, std::move(*model)).first->second;
 }
 
-Result<std::vector<FoundObject>> TensorDecoder::objects_of(GstDrmTensorMeta *meta, FrameSize frame,
-                                                           const DecodeSettings &now)
+Result<std::vector<FoundObject>>
+TensorDecoder::objects_of(GstBuffer *buffer, GstDrmTensorMeta *meta, const DecodeSettings &now)
 {
   const Result<Numbers> numbers = numbers_of(meta);
   if (!numbers)
@@ -516,15 +442,19 @@ Result<std::vector<FoundObject>> TensorDecoder::objects_of(GstDrmTensorMeta *met
   if (first)
     GST_INFO_OBJECT(element_, "the decoder for group \"%s\" is %s", group_of(meta).c_str(),
                     (*model)->describe_choice().c_str());
-  auto objects = to_frame(*found, meta->placement, frame);
+  auto objects = to_frame(*found, meta->placement, size_of(buffer));
   if (!objects)
     return objects.error();
   const gchar *only_label = (*model)->decoder().only_label;
+  const auto parent = TensorMarks(buffer).region(group_of(meta), index_in_group(buffer, meta));
   for (FoundObject &object : *objects) {
     object.name = object.label < labels_.size() ? labels_[object.label] : "";
     if (object.name.empty())
       object.name = only_label ? only_label : "class " + std::to_string(object.label);
     object.group = group_of(meta);
+    object.parent = parent;
+    object.whole = parent && (*model)->decoder().whole_picture;
+    take_region(buffer, object);
   }
   return objects;
 }
@@ -540,7 +470,7 @@ Result<FenceEnd> TensorDecoder::process_meta(GstBuffer *buffer, GstDrmTensorMeta
   if (!ready || *ready != FenceEnd::Signalled)
     return ready;
   const GstClockTime start = gst_util_get_timestamp();
-  auto found = objects_of(meta, size_of(buffer), now);
+  auto found = objects_of(buffer, meta, now);
   decoding_ns_ += gst_util_get_timestamp() - start;
   if (!found)
     return found.error();
@@ -575,6 +505,10 @@ void TensorDecoder::identify(std::vector<FoundObject> &objects, GstClockTime now
 {
   std::vector<metis::Detection> boxes;
   for (const FoundObject &object : objects) {
+    if (object.whole) { // its region may have an id
+      boxes.emplace_back();
+      continue;
+    }
     // classes of two models differ
     const std::size_t label =
         std::hash<std::string>()(std::to_string(object.label) + " of " + object.group);
@@ -596,12 +530,13 @@ void TensorDecoder::identify(std::vector<FoundObject> &objects, GstClockTime now
 
 // The objects of models that have not seen this frame, as metisdmabufinfer passes them with
 // `interval`. Those that the tracker knows are where it expects them.
-std::vector<FoundObject> TensorDecoder::objects_meanwhile(FrameSize frame) const
+std::vector<FoundObject> TensorDecoder::objects_meanwhile(GstBuffer *buffer) const
 {
   std::vector<FoundObject> objects;
   for (const FoundObject &object : held_) {
     const auto box = tracker_.expected(object.id);
-    if (auto there = box ? moved(object, *box, frame) : object)
+    auto there = box ? moved(object, *box, size_of(buffer)) : object;
+    if (there && take_region(buffer, *there))
       objects.push_back(std::move(*there));
   }
   return objects;
@@ -659,7 +594,7 @@ GstFlowReturn TensorDecoder::decode(GstPtr<GstBuffer> &buffer, const DecodeSetti
                           ("The device that runs the model failed on a frame, which passes without "
                            "detections."),
                           ("the acquire fence of its tensors signalled an error"));
-    DecodedMarks(buffer.get()).add(buffer.get(), group_of(meta));
+    TensorMarks(buffer.get()).add_decoded(buffer.get(), group_of(meta));
   }
   return GST_FLOW_OK;
 }
@@ -674,7 +609,7 @@ GstFlowReturn TensorDecoder::process(GstPtr<GstBuffer> &buffer)
   age_objects(now, decoded);
   if (now.track)
     identify(decoded.objects, GST_BUFFER_PTS(buffer.get()));
-  const auto meanwhile = objects_meanwhile(size_of(buffer.get()));
+  const auto meanwhile = objects_meanwhile(buffer.get());
   if (!decoded.any && meanwhile.empty())
     return GST_FLOW_OK;
   if (const Result<void> made = make_writable(buffer); !made)

@@ -92,6 +92,7 @@ private:
   [[nodiscard]] std::shared_ptr<InferenceQueue> queue_of_any_thread() const;
   GstFlowReturn push_event(QueuedData &data);
   GstFlowReturn push_frame(Outcome outcome);
+  Result<bool> push_regions(GstBuffer *buffer);
   GstFlowReturn fail_frame(const Error &error);
   void end_task(GstFlowReturn flow);
   GstFlowReturn fail(const Error &error);
@@ -116,7 +117,10 @@ private:
   std::atomic<bool> eos_{false};    // upstream has sent EOS
   bool has_format_ = false;         // streaming thread
   std::uint64_t frame_number_ = 0;  // streaming thread, for `interval`
-  GstSegment segment_{};            // streaming thread
+  std::uint64_t region_frames_ = 0; // streaming thread: QueuedData::number of the last one
+  std::vector<Outcome> regions_;    // the task's, of the frame that comes next
+  std::atomic<std::uint64_t> regions_left_out_{0};
+  GstSegment segment_{}; // streaming thread
   // With `leaky`: frames up to this running time would be too late downstream.
   std::atomic<GstClockTime> earliest_{GST_CLOCK_TIME_NONE};
   std::atomic<bool> warned_{false}; // that frames pass without results
@@ -150,6 +154,9 @@ bool is_serialized(GstQuery *query)
 // Frames that wait inside with `leaky` while one is inferred: those of a quarter of a second at 30
 // frames a second. Where an inference takes longer, upstream waits.
 constexpr unsigned kLeakyPlaces = 8;
+
+// Regions of a frame that are inferred; bounds its time.
+constexpr std::size_t kMostRegions = 32;
 
 unsigned places_for(const InferSettings &settings)
 {
@@ -199,6 +206,17 @@ Result<std::unique_ptr<InferenceQueue>> Inferer::open(const InferSettings &setti
   auto backend = open_backend(settings.backend, options, kBackends);
   if (!backend)
     return backend.error();
+  if (settings.region == InferenceRegion::Regions) {
+    const bool whole = (*backend)->takes() == Backend::Takes::Frames;
+    if (whole || settings.leaky)
+      return Error{ErrorCode::Unsupported,
+                   whole ? std::string("The back end ") + (*backend)->name() +
+                               " reads whole frames; inference-region=regions needs one that takes "
+                               "tensors, such as backend=cpu."
+                         : "inference-region=regions and leaky=true are both set; set leaky on the "
+                           "element that finds the regions.",
+                   0};
+  }
   const bool copies =
       (*backend)->takes() == Backend::Takes::Frames && settings.import_mode == ImportMode::Copy;
   if (copies && settings.zero_copy == ZeroCopy::Require)
@@ -255,6 +273,7 @@ bool Inferer::start(const InferSettings &settings)
   stats_.begin(GST_ELEMENT(element_));
   counters_.reset();
   passed_through_ = 0;
+  regions_left_out_ = 0;
   eos_ = false;
   warned_ = false;
   auto queue = open(settings);
@@ -297,7 +316,8 @@ GstStructure *Inferer::stats() const
       counters_.waiting_ns.load(), "preprocessing-ns", G_TYPE_UINT64,
       counters_.preprocessing_ns.load(), "device-ns", G_TYPE_UINT64, counters_.device_ns.load(),
       "inferences", G_TYPE_UINT64, counters_.inferences.load(), "passed-through", G_TYPE_UINT64,
-      passed_through_.load(), "in-flight", G_TYPE_UINT64, counters_.in_flight.load(), nullptr);
+      passed_through_.load(), "regions-left-out", G_TYPE_UINT64, regions_left_out_.load(),
+      "in-flight", G_TYPE_UINT64, counters_.in_flight.load(), nullptr);
   return stats;
 }
 
@@ -335,18 +355,47 @@ GstFlowReturn Inferer::chain(GstBuffer *taken)
       wanted = false;
     }
   }
-  if (wanted) {
+  const bool regions = settings_.region == InferenceRegion::Regions;
+  if (regions) {
+    region_frames_++;
+    if (wanted) {
+      const auto pushed = push_regions(buffer.get());
+      if (!pushed)
+        return flow_ == GST_FLOW_FLUSHING ? GST_FLOW_FLUSHING : fail(pushed.error());
+    }
+  }
+  if (wanted && !regions) {
     auto made = frames_.item_of(std::move(buffer), stats_);
     if (!made)
       return flow_ == GST_FLOW_FLUSHING ? GST_FLOW_FLUSHING : fail(made.error());
     item = std::move(*made);
   } else {
     item.payload = payload_of(std::make_unique<QueuedData>(std::move(buffer)));
+    data_in(item.payload).number = region_frames_;
   }
   if (queue_->push(std::move(item)) == InferenceQueue::Passage::Done)
     return GST_FLOW_OK;
   const GstFlowReturn flow = flow_; // why the queue is flushing
   return flow == GST_FLOW_OK ? GST_FLOW_FLUSHING : flow;
+}
+
+// Pushes the regions of a frame, which itself comes after them. Returns false while flushing.
+Result<bool> Inferer::push_regions(GstBuffer *buffer)
+{
+  auto regions = frames_.regions_of(buffer, settings_);
+  if (regions.size() > kMostRegions) {
+    regions_left_out_ += regions.size() - kMostRegions;
+    regions.resize(kMostRegions);
+  }
+  for (const Region &region : regions) {
+    auto item = frames_.item_of(buffer, region, queue_->backend().model(), stats_);
+    if (!item)
+      return item.error();
+    data_in(item->payload).number = region_frames_;
+    if (queue_->push(std::move(*item)) != InferenceQueue::Passage::Done)
+      return false;
+  }
+  return true;
 }
 
 // By the last QoS event: downstream shows no frame as old as this one.
@@ -547,7 +596,7 @@ bool Inferer::answer_allocation(GstQuery *query)
     const guint wanted = max == 0 ? min + held : MIN(min + held, max);
     gst_query_set_nth_allocation_pool(query, i, pool, size, wanted, max);
   }
-  if (settings_.interval == 1 && !settings_.leaky &&
+  if (settings_.interval == 1 && !settings_.leaky && settings_.region == InferenceRegion::Frame &&
       !gst_query_find_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr))
     gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr);
   return true;
@@ -721,10 +770,15 @@ GstFlowReturn Inferer::push_frame(Outcome outcome)
     for (guint i = 0; i < gst_buffer_n_memory(read); i++)
       hold_while_alive(gst_buffer_peek_memory(read, i), token);
   data.copy.reset();
-  stats_.frames++;
-  GstPtr<GstBuffer> buffer = std::move(data.buffer);
   if (!outcome.notice.empty())
     GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS, ("%s", outcome.notice.c_str()), (nullptr));
+  if (data.region) {
+    data.buffer.reset(); // or the frame would not be writable
+    regions_.push_back(std::move(outcome));
+    return GST_FLOW_OK;
+  }
+  stats_.frames++;
+  GstPtr<GstBuffer> buffer = std::move(data.buffer);
   if (outcome.error) {
     if (const GstFlowReturn flow = fail_frame(*outcome.error); flow != GST_FLOW_OK)
       return flow;
@@ -735,7 +789,25 @@ GstFlowReturn Inferer::push_frame(Outcome outcome)
     if (latency_.note(outcome.inside))
       gst_element_post_message(element_, gst_message_new_latency(GST_OBJECT(element_)));
   }
-  if (outcome.error || !outcome.was_frame)
+  bool passed = outcome.error || !outcome.was_frame;
+  for (Outcome &region : std::exchange(regions_, {})) {
+    const QueuedData &its = data_in(region.payload);
+    if (its.number != data.number) // of a frame that a flush dropped
+      continue;
+    if (region.error) {
+      if (const GstFlowReturn flow = fail_frame(*region.error); flow != GST_FLOW_OK)
+        return flow;
+      continue;
+    }
+    if (Result<void> attached =
+            attach_tensors(buffer, queue_->backend().model(), region, its.region);
+        !attached)
+      return fail(attached.error());
+    passed = false;
+    if (latency_.note(region.inside))
+      gst_element_post_message(element_, gst_message_new_latency(GST_OBJECT(element_)));
+  }
+  if (passed)
     passed_through_++;
   return gst_pad_push(src_, buffer.release());
 }
@@ -844,6 +916,17 @@ GType on_device_lost_type()
   return type;
 }
 
+GType inference_region_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(InferenceRegion::Frame), "The whole frame", "frame"},
+      {static_cast<gint>(InferenceRegion::Regions), "Each region of interest in the frame",
+       "regions"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("GstMetisDmabufInferRegion", values);
+  return type;
+}
+
 // The property of a row's place here: property_rows.hpp. The first two are common ones.
 const auto &infer_properties()
 {
@@ -880,6 +963,16 @@ const auto &infer_properties()
           {.type = on_device_lost_type}),
       property<&S::interval>("interval", "Interval",
                              "Infer every n-th frame, and pass the others on", flags, {1, 1000}),
+      property<&S::region>("inference-region", "Inference region",
+                           "What the model sees: the frame, or its regions of interest one by one",
+                           flags, {.type = inference_region_type}),
+      property<&S::region_class>("region-class", "Region class",
+                                 "The label of the regions that are inferred, or several, "
+                                 "separated by commas; unset: all regions",
+                                 flags),
+      property<&S::min_region_size>("min-region-size", "Least region size",
+                                    "Regions that are narrower or lower, in pixels, are left out",
+                                    flags, {1, G_MAXINT}),
       property<&S::leaky>("leaky", "Leaky",
                           "For live streams: infer the newest frame, one at a time, and pass on "
                           "those that came meanwhile, and those that are late (QoS)",
@@ -974,14 +1067,14 @@ static void gst_metis_dmabuf_infer_class_init(GstMetisDmabufInferClass *klass)
   object_class->finalize = gst_metis_dmabuf_infer_finalize;
   install_properties(object_class, infer_properties());
   install_common_properties(
-      object_class, {row_id<0>, "What to do where a frame would have to be copied", kStatsId,
-                     "Counters since start: frames, imports, import-hits, releases, copies, "
-                     "bytes-copied, last-copy-reason, waits, waiting-ns, preprocessing-ns, "
-                     "device-ns, inferences, "
-                     "passed-through, in-flight",
-                     row_id<1>,
-                     "Caps that name no modifier (memory:DMABuf without DMA_DRM): of linear frames "
-                     "(linear), or never taken (all others: no driver is asked)"});
+      object_class,
+      {row_id<0>, "What to do where a frame would have to be copied", kStatsId,
+       "Counters since start: frames, imports, import-hits, releases, copies, bytes-copied, "
+       "last-copy-reason, waits, waiting-ns, preprocessing-ns, device-ns, inferences, "
+       "passed-through, regions-left-out, in-flight",
+       row_id<1>,
+       "Caps that name no modifier (memory:DMABuf without DMA_DRM): of linear frames "
+       "(linear), or never taken (all others: no driver is asked)"});
   gst_element_class_set_static_metadata(
       element_class, "Inference on DMA buffers", "Filter/Analyzer/Video/Hardware",
       "Runs a model on frames in DMA buffers and attaches the result tensors",

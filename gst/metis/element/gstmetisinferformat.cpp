@@ -115,19 +115,26 @@ Result<GstDrmVideoInfo> info_of_caps(GstCaps *caps, FrameMemory memory)
 }
 
 Result<void> prepare_with(FrameFormat &frames, const GstDrmVideoInfo &info, const Model &model,
-                          const Sampling &sampling)
+                          const Sampling &sampling, const Region &part)
 {
-  auto made = Preprocessor::create(
-      model, info.drm_fourcc, static_cast<std::uint32_t>(info.vinfo.width),
-      static_cast<std::uint32_t>(info.vinfo.height), frames.matrix, frames.full_range, sampling);
+  auto made = Preprocessor::create(model, info.drm_fourcc, part.width, part.height, frames.matrix,
+                                   frames.full_range, sampling);
   if (!made)
     return made.error();
-  frames.placement = made->placement();
-  frames.prepare = [preprocessor = std::make_shared<Preprocessor>(std::move(*made))](
-                       const PictureView &picture, std::byte *tensor) {
-    preprocessor->run(picture, tensor);
+  Placement &placement = frames.placement;
+  placement = made->placement();
+  placement.offset_x -= static_cast<float>(part.x) * placement.scale_x;
+  placement.offset_y -= static_cast<float>(part.y) * placement.scale_y;
+  frames.prepare = [preprocessor = std::make_shared<Preprocessor>(std::move(*made)),
+                    part](const PictureView &picture, std::byte *tensor) {
+    preprocessor->run(part_of(picture, part.x, part.y, part.width, part.height), tensor);
   };
   return {};
+}
+
+Region whole_frame(const GstVideoInfo &info)
+{
+  return {0, 0, 0, static_cast<std::uint32_t>(info.width), static_cast<std::uint32_t>(info.height)};
 }
 
 // For a device that reads frames: it scales the whole frame to the size of its input.
@@ -192,7 +199,8 @@ Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend,
   frames->full_range = info->vinfo.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255;
   if (backend.takes() == Backend::Takes::Tensors) {
     if (Result<void> prepared =
-            prepare_with(*frames, *info, backend.model(), sampling_of(caps, info->vinfo));
+            prepare_with(*frames, *info, backend.model(), sampling_of(caps, info->vinfo),
+                         whole_frame(info->vinfo));
         !prepared)
       return prepared.error();
   } else {
@@ -200,6 +208,19 @@ Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend,
   }
   format.frames = std::move(frames);
   return format;
+}
+
+Result<std::shared_ptr<const FrameFormat>>
+format_of_region(const InferFormat &format, const Model &model, const Region &region)
+{
+  auto frames = std::make_shared<FrameFormat>();
+  frames->matrix = format.frames->matrix;
+  frames->full_range = format.frames->full_range;
+  if (Result<void> prepared = prepare_with(
+          *frames, format.info, model, sampling_of(format.caps.get(), format.info.vinfo), region);
+      !prepared)
+    return prepared.error();
+  return std::shared_ptr<const FrameFormat>(std::move(frames));
 }
 
 std::string suggest_for_infer(const GstCaps *upstream, const GstCaps *refusing)

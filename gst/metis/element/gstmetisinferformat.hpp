@@ -16,6 +16,7 @@ namespace gstdrm::metis {
 
 enum class ImportMode { DmaBuf, Copy };
 enum class OutputMode { DmaBuf, System };
+enum class InferenceRegion { Frame, Regions };
 enum class OnDeviceLost { Error, Passthrough };
 
 // The properties. start() copies them, so that later changes apply from the next start on.
@@ -31,6 +32,9 @@ struct InferSettings {
   OnDeviceLost on_device_lost = OnDeviceLost::Error;
   unsigned interval = 1;
   bool leaky = false;
+  InferenceRegion region = InferenceRegion::Frame;
+  std::string region_class;     // labels, separated by commas; empty: all
+  unsigned min_region_size = 1; // pixels
   unsigned cpu_threads = 0;
   bool cache_imports = true;
   ZeroCopy zero_copy = ZeroCopy::Prefer;
@@ -58,6 +62,15 @@ Result<void> check_frame_caps(GstCaps *caps);
 // Returns an Error if the frames cannot be read, or the model's input cannot be made of them.
 Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend,
                                    ImplicitModifier implicit_modifier);
+
+// A part of the frame that a model sees alone.
+struct Region {
+  gint id = 0;                                       // of its GstVideoRegionOfInterestMeta
+  std::uint32_t x = 0, y = 0, width = 0, height = 0; // x and y are even
+};
+// Likewise for a part of a frame of `format`.
+Result<std::shared_ptr<const FrameFormat>>
+format_of_region(const InferFormat &format, const Model &model, const Region &region);
 
 // A sentence for a message about refused caps that says what to put before the element.
 std::string suggest_for_infer(const GstCaps *upstream, const GstCaps *refusing);

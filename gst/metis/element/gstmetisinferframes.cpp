@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstmetisinferframes.hpp"
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include <gst/drm/element/pixel_copy.hpp>
 
 #include "engine/nv_surface.hpp"
+#include "gstdrmtensormarks.hpp"
 
 namespace gstdrm::metis {
 
@@ -120,6 +123,47 @@ Result<Item> InferFrames::item_of(GstPtr<GstBuffer> buffer, Stats &stats)
   Item item;
   item.payload = payload_of(std::move(data));
   item.frame = std::move(frame);
+  return item;
+}
+
+std::vector<Region> InferFrames::regions_of(GstBuffer *buffer, const InferSettings &settings) const
+{
+  const auto width = static_cast<std::uint32_t>(format_.info.vinfo.width);
+  const auto height = static_cast<std::uint32_t>(format_.info.vinfo.height);
+  const std::set<std::string> classes = names_in(settings.region_class);
+  std::vector<Region> regions;
+  gpointer state = nullptr;
+  while (GstMeta *found = gst_buffer_iterate_meta_filtered(
+             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    const auto *meta = reinterpret_cast<GstVideoRegionOfInterestMeta *>(found);
+    const gchar *type = meta->roi_type ? g_quark_to_string(meta->roi_type) : "";
+    if (meta->id < 0 || meta->x >= width || meta->y >= height ||
+        (!classes.empty() && classes.count(type) == 0))
+      continue;
+    Region region{meta->id, meta->x & ~1U, meta->y & ~1U, 0, 0};
+    const std::uint32_t inner_width = std::min(meta->w, width - meta->x);
+    const std::uint32_t inner_height = std::min(meta->h, height - meta->y);
+    if (std::min(inner_width, inner_height) < std::max(settings.min_region_size, 1U))
+      continue;
+    region.width = meta->x + inner_width - region.x;
+    region.height = meta->y + inner_height - region.y;
+    regions.push_back(region);
+  }
+  return regions;
+}
+
+Result<Item> InferFrames::item_of(GstBuffer *buffer, const Region &region, const Model &model,
+                                  Stats &stats)
+{
+  auto format = format_of_region(format_, model, region);
+  if (!format)
+    return format.error();
+  auto item = item_of(GstPtr<GstBuffer>::share(buffer), stats);
+  if (!item)
+    return item.error();
+  item->frame->format = std::move(*format);
+  item->takes_place = false;
+  data_in(item->payload).region = region.id;
   return item;
 }
 

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include <gst/drm/core/device_wait.hpp>
 #include <gst/drm/element/frame_copy.hpp>
@@ -37,7 +40,9 @@ public:
 
   GstPtr<GstEvent> event;
   GstPtr<GstBuffer> buffer;
-  GstPtr<GstBuffer> copy; // read instead of `buffer`: a copy, or a view of its visible part
+  std::uint64_t number = 0;   // of the frame
+  std::optional<gint> region; // the item is this region of the frame, which comes after it
+  GstPtr<GstBuffer> copy;     // read instead of `buffer`: a copy, or a view of its visible part
   [[nodiscard]] GstBuffer *read() const noexcept { return copy ? copy.get() : buffer.get(); }
 
 private:
@@ -68,6 +73,11 @@ public:
 
   // Returns an Error if the buffer does not agree with the caps.
   Result<Item> item_of(GstPtr<GstBuffer> buffer, Stats &stats);
+  // The regions of interest for the model within the frame, in the order of their metas.
+  [[nodiscard]] std::vector<Region> regions_of(GstBuffer *buffer,
+                                               const InferSettings &settings) const;
+  // Likewise for a region. It shares the buffer, and takes no place in the queue.
+  Result<Item> item_of(GstBuffer *buffer, const Region &region, const Model &model, Stats &stats);
 
 private:
   Result<void> crop(QueuedData &data) const;

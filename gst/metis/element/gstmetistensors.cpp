@@ -13,6 +13,7 @@
 
 #include "gstdrmanalytics.hpp"
 #include "gstdrmpassthrough.hpp"
+#include "gstdrmtensormarks.hpp"
 
 namespace gstdrm::metis {
 
@@ -232,7 +233,8 @@ Result<GstPtr<GstCaps>> with_tensors(GstPtr<GstCaps> caps, const GstCaps *downst
                0};
 }
 
-Result<void> attach_tensors(GstPtr<GstBuffer> &buffer, const Model &model, const Outcome &outcome)
+Result<void> attach_tensors(GstPtr<GstBuffer> &buffer, const Model &model, const Outcome &outcome,
+                            std::optional<gint> region)
 {
   if (Result<void> writable = make_writable(buffer); !writable)
     return writable;
@@ -251,6 +253,11 @@ Result<void> attach_tensors(GstPtr<GstBuffer> &buffer, const Model &model, const
     GError *error = nullptr;
     if (!gst_drm_tensor_meta_add_tensor(meta, &*tensor, &error))
       return take_error(error);
+  }
+  if (region) { // GStreamer's decoders would place the objects of a region in the whole frame
+    TensorMarks(buffer.get())
+        .set_region(buffer.get(), group_of(meta), index_in_group(buffer.get(), meta), *region);
+    return {};
   }
   std::vector<bool> column_major;
   for (const TensorInfo &output : model.outputs)

@@ -3,6 +3,8 @@
 // which the decoders of GStreamer 1.28 ask for groups of tensors by id, type and dimensions.
 #pragma once
 
+#include <optional>
+
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 
@@ -18,8 +20,10 @@ GstPtr<GstCaps> without_tensors(GstPtr<GstCaps> caps);
 Result<GstPtr<GstCaps>> with_tensors(GstPtr<GstCaps> caps, const GstCaps *downstream,
                                      const Model &model);
 
-// Adds a GstDrmTensorMeta with the outcome's tensors, and a GstTensorMeta with the same memory. If
-// others hold the buffer, too, replaces it by a copy that shares its memory.
-Result<void> attach_tensors(GstPtr<GstBuffer> &buffer, const Model &model, const Outcome &outcome);
+// Adds a GstDrmTensorMeta with the outcome's tensors, and a GstTensorMeta with the same memory, or
+// if the model saw a region, marks that for drmtensordecode. If others hold the buffer, too,
+// replaces it by a copy that shares its memory.
+Result<void> attach_tensors(GstPtr<GstBuffer> &buffer, const Model &model, const Outcome &outcome,
+                            std::optional<gint> region = {});
 
 } // namespace gstdrm::metis

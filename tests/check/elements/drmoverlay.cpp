@@ -25,13 +25,15 @@ constexpr int kWidth = 320;
 constexpr int kHeight = 240;
 constexpr const char *kReason = "downstream shows no GstVideoOverlayComposition";
 
-void add_region(GstBuffer *buffer, guint x, guint y, guint width, guint height, gdouble confidence = 0.9, guint id = 0)
+void add_region(GstBuffer *buffer, guint x, guint y, guint width, guint height, gdouble confidence = 0.9, guint id = 0, const char *classification = nullptr)
 {
   GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta(buffer, "face", x, y, width, height);
   GstStructure *detection = gst_structure_new("detection", "confidence", G_TYPE_DOUBLE, confidence, nullptr);
   if (id != 0)
     gst_structure_set(detection, "id", G_TYPE_UINT, id, nullptr);
   gst_video_region_of_interest_meta_add_param(meta, detection);
+  if (classification)
+    gst_video_region_of_interest_meta_add_param(meta, gst_structure_new("classification", "label", G_TYPE_STRING, classification, nullptr));
 }
 
 GstVideoOverlayComposition *composition_of(GstBuffer *buffer)
@@ -326,6 +328,7 @@ struct RegionRow {
   gdouble confidence;
   const char *expected;
   guint id = 0;
+  const char *classification = nullptr;
 };
 const RegionRow kRegions[] = {
     {"beyond the edges", 300, 220, 1000, 1000, 2, "300 220 20 2; 300 238 20 2; 300 222 2 16; 318 222 2 16; 295 211 25 9"},
@@ -337,6 +340,7 @@ const RegionRow kRegions[] = {
     {"a confidence that is none", 10, 20, 3, 3, -1, "10 20 3 3; 10 11 25 9"},
     {"tracked: #7 face", 10, 20, 3, 3, 2, "10 20 3 3; 10 11 43 9", 7},
     {"tracked: #7 face 90%", 10, 20, 3, 3, 0.9, "10 20 3 3; 10 11 67 9", 7},
+    {"classified: face 90% cat", 10, 20, 3, 3, 0.9, "10 20 3 3; 10 11 73 9", 0, "cat"},
 };
 
 GST_START_TEST(test_odd_regions)
@@ -345,7 +349,7 @@ GST_START_TEST(test_odd_regions)
   gstdrm::test::say(row.name);
   const auto harness = composing("drmoverlay", plain_caps("NV12", kWidth, kHeight));
   GstBuffer *input = gst_buffer_new();
-  add_region(input, row.x, row.y, row.width, row.height, row.confidence, row.id);
+  add_region(input, row.x, row.y, row.width, row.height, row.confidence, row.id, row.classification);
   check_text(rectangles_of(harness->push(input).get()), row.expected);
 }
 GST_END_TEST

@@ -377,6 +377,7 @@ GST_START_TEST(test_start)
   };
   refused("device=metis-9:9:9", "metis-9:9:9");
   refused("import-mode=copy zero-copy=require", "contradict");
+  refused("inference-region=regions", "The back end axl reads whole frames");
   Npu::set("busy", 1);
   refused("", "EBUSY");
 }

@@ -35,6 +35,7 @@ struct Decoder {
   Result<std::vector<Detection>> (*decode)(Tensors tensors, const DecodeOptions &options,
                                            OutputForm &form);
   const char *only_label = nullptr; // the name of class 0 of a model that has one class
+  bool whole_picture = false;       // its objects say something of the whole picture
   // Keys of the description that the decoder reads.
   bool reads_scores = false;
   unsigned reads_boxes = 0; // bit_of() each form

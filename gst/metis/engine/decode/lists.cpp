@@ -95,12 +95,14 @@ const Decoder classify_decoder = {.word = "classify",
                                   .outputs = "a number per class",
                                   .fits = nullptr,
                                   .decode = decode_classify,
+                                  .whole_picture = true,
                                   .reads_scores = true};
 
 const Decoder embedding_decoder = {.word = "embedding",
                                    .outputs = "a list of numbers",
                                    .fits = nullptr,
                                    .decode = decode_embedding,
-                                   .only_label = "embedding"};
+                                   .only_label = "embedding",
+                                   .whole_picture = true};
 
 } // namespace gstdrm::metis
