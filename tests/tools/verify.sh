@@ -177,7 +177,8 @@ passes() {
 # Both are on the page: what happened on each link, and GStreamer's with the elements' properties.
 draws() {
   gives 1 --html "$work/drawn.html" videotestsrc num-buffers=20 pattern=ball ! fakesink && grep -q '<svg' "$work/drawn.html" &&
-    sed -n 's/.*data:image\/svg+xml;base64,\([^"]*\)".*/\1/p' "$work/drawn.html" | base64 -d | grep -q 'pattern=ball'
+    sed -n 's/.*data:image\/svg+xml;base64,\([^"]*\)".*/\1/p' "$work/drawn.html" | base64 -d >"$work/drawn.svg" &&
+    grep -q 'pattern=ball' "$work/drawn.svg"
 }
 
 # The same pipeline, in which somebody has put an element that does not ask for dma-bufs; a copy by an upload.
