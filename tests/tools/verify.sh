@@ -69,7 +69,9 @@ every_truncation() {
 hostile_names() {
   sed 's/"here"/"\\u001b[2J<script>"/g' "$data/late.json" >"$work/names.json"
   gives 1 --trace "$work/names.json" --html "$work/names.html" --json "$work/result.json" && says '?[2J<script>' &&
-    ! grep -q '<script>' "$work/names.html" && fits_schema "$work/result.json"
+    ! grep -q '<script>' "$work/names.html" && fits_schema "$work/result.json" &&
+    gives 1 --html "$work/names.html" videotestsrc num-buffers=3 'name=x"];<script>' ! fakesink && grep -q '<svg' "$work/names.html" &&
+    ! grep -q '<script>' "$work/names.html" && ! says 'syntax error'
 }
 
 # A difference from a saved result is a violation, whatever it says of itself.

@@ -283,7 +283,8 @@ std::string dot_of(const Trace &trace)
   return text + "}\n";
 }
 
-// The picture of `dot`; empty if there is none, or no Graphviz.
+// The picture of `dot`; empty if there is none, no Graphviz, or names in it are no text for
+// Graphviz, as GStreamer 1.22 does not quote them.
 std::string draw(const std::string &dot)
 {
   if (dot.empty())
@@ -291,7 +292,8 @@ std::string draw(const std::string &dot)
   GError *error = nullptr;
   const std::unique_ptr<GSubprocess, decltype(&g_object_unref)> program(
       g_subprocess_new(static_cast<GSubprocessFlags>(G_SUBPROCESS_FLAGS_STDIN_PIPE |
-                                                     G_SUBPROCESS_FLAGS_STDOUT_PIPE),
+                                                     G_SUBPROCESS_FLAGS_STDOUT_PIPE |
+                                                     G_SUBPROCESS_FLAGS_STDERR_SILENCE),
                        &error, "dot", "-Tsvg", nullptr),
       g_object_unref);
   if (!program) {

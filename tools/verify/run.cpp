@@ -261,8 +261,9 @@ std::string last_drawing(const Folder &folder)
       last = entry.path();
     }
   }
-  const Outcome<std::string> text =
-      last.empty() ? Outcome<std::string>(Failure{""}) : inspect::read_file(last);
+  if (last.empty())
+    return "";
+  const Outcome<std::string> text = inspect::read_file(last);
   return text ? *text.value : "";
 }
 

@@ -89,8 +89,8 @@ struct Trace {
   std::vector<Link> links;
   std::vector<Mapping> mappings;
   std::vector<DmaBuf> dmabufs;
-  std::string
-      drawing; // the pipeline by GStreamer, as Graphviz reads it; empty: the program made none
+  // The pipeline by GStreamer, as Graphviz reads it; empty: the program made none.
+  std::string drawing;
 };
 
 // `text` may be any bytes. `name` is the name of the file, for messages.

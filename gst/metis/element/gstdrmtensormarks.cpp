@@ -83,7 +83,7 @@ std::set<std::string> names_in(const std::string &list)
 
 const char *TensorMarks::name()
 {
-  static constexpr const char *kName = "GstDrmDecodedTensors";
+  static constexpr const char *kName = "GstDrmTensorMarks";
   static const gchar *tags[] = {nullptr};
   static const GstMetaInfo *const info =
       gst_meta_register_custom(kName, tags, copy_marks, nullptr, nullptr);

@@ -33,8 +33,8 @@ struct ImportBounds {
   // Of dma-bufs that cannot be told apart (Linux before 5.3): those of a GstDrmAllocator are
   // recognised by their memory, all others are new in each frame, and their memory lives on.
   std::size_t most_unknown = 32;
-  std::atomic<std::uint64_t> *releases =
-      nullptr; // counts the entries that are dropped; outlives the cache
+  // Counts the entries that are dropped; outlives the cache. nullptr: nobody counts.
+  std::atomic<std::uint64_t> *releases = nullptr;
 };
 
 // The key is what an import is made of: the identity of each plane's dma-buf, the layout and the

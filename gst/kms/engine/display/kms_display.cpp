@@ -662,8 +662,8 @@ void Display::first_frame_shown()
     tell({Report::What::FormatsChanged});
 }
 
-// The modes to try for the picture in the view that the scanout has, or without its
-// optional rotation.
+// The modes to try for the picture in the view that the scanout has, or without its optional
+// rotation.
 Result<std::vector<ModeTry>> Display::modes_for(const Picture &picture)
 {
   Result<std::vector<ModeTry>> modes = scanout_.check(picture);
@@ -687,9 +687,9 @@ Result<void> Display::choose_modes(const Picture &picture)
   return {};
 }
 
-// Shows the frame in the view that the scanout has. Where the display refuses that: without
-// an optional rotation; then in the view of the frame `before`, if the view is what has
-// changed. A warning tells of either.
+// Shows the frame in the view that the scanout has. Where the display refuses that: without an
+// optional rotation; then in the view of the frame `before`, if the view is what has changed.
+// A warning tells of either.
 Result<Shown> Display::show_tested(Frame &frame, const std::optional<View> &before)
 {
   Result<Shown> shown = show_first(frame);

@@ -336,8 +336,8 @@ private:
   unsigned untested_changes_ = 0;       // RowChange bits that the next frame's test commit is for
   unsigned tested_changes_ = 0; // RowChange bits that need no mode set, as a test commit showed
   FenceRules fence_rules_;
-  std::optional<Error>
-      turn_left_out_;              // why an optional rotation was; to be told with the next frame
+  // Why the optional rotation was left out; to be told with the next frame.
+  std::optional<Error> turn_left_out_;
   bool overlay_announced_ = false; // what can_overlay() was when FormatsChanged was reported last
   bool overlay_refusal_told_ = false;
 

@@ -209,7 +209,8 @@ Result<Import> AxlBackend::make_import(const FrameLayout &frame)
   if (!import || !releases_)
     return import;
   AxlImport *const raw = import->get();
-  return Import(raw, [owner = std::move(*import), releases = releases_](AxlImport *) {
+  return Import(raw, [owner = std::move(*import), releases = releases_](AxlImport *) mutable {
+    owner.reset();
     releases->fetch_add(1, std::memory_order_relaxed);
   });
 }
